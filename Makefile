@@ -1,0 +1,62 @@
+# Two commands do everything: `make demo` and `make test`. Each creates the environment it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check lint types imports words docs package bench bench-quick soak format clean
+
+demo: $(VENV)/.core
+	$(BIN)/symfonic-memory demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest --cov --cov-report=term:skip-covered --cov-fail-under=95
+
+check: lint types imports words docs package
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/interrogate -q src
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+words: $(VENV)/.dev
+	$(BIN)/codespell src tests docs benchmarks README.md CHANGELOG.md
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m symfonic.capabilities.memory.reference
+	$(BIN)/pytest tests/docs
+
+package: $(VENV)/.dev
+	$(BIN)/python tests/package/check_wheel.py
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py
+
+soak: $(VENV)/.dev
+	$(BIN)/pytest -m soak
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) build dist .coverage htmlcov .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.venv pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core requirements-dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@

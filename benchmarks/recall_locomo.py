@@ -1,0 +1,125 @@
+"""Recall of evidence turns on LoCoMo: the plain index against recall, the same rows and questions.
+
+    python benchmarks/recall_locomo.py locomo10.json [--one-scope]
+
+For each question of categories 1 to 4 (multi-hop, temporal, open-domain, single-hop): the share
+of its evidence turns among the first ten. A conversation is a store of its own, so that the
+index's statistics are its own too, or with ``--one-scope`` all ten share one scope. The plain index is asked with every word of the question, and
+with its stop words left out. LoCoMo (Maharana et al., 2024) is not part of this project.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symfonic.capabilities.memory.recall import recall
+from symfonic.capabilities.memory.recall_query import expression, query_terms
+from symfonic.capabilities.memory.scope import Scope
+from symfonic.capabilities.memory.store import Turn
+from symfonic.capabilities.memory.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from symfonic.capabilities.memory.store import MemoryReader, MemoryStore
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+LIMIT = 10
+
+
+def turns_of(conversation: dict[str, Any], sample: str) -> Iterator[Turn]:
+    """The conversation's turns; a shared picture's caption stands in brackets after the text."""
+    number = 1
+    while f"session_{number}_date_time" in conversation:
+        stated = conversation[f"session_{number}_date_time"]
+        begun = datetime.strptime(stated, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        for position, turn in enumerate(conversation.get(f"session_{number}", [])):
+            caption = turn.get("blip_caption")
+            yield Turn(
+                session=f"{sample}/{number}",
+                position=position,
+                role="user",
+                name=turn["speaker"],
+                text=turn["text"] + (f" [{caption}]" if caption else ""),
+                importer="locomo",
+                source_id=f"{sample}/{turn['dia_id']}",
+                occurred_at=begun + timedelta(seconds=30 * position),
+                stated_position=True,
+            )
+        number += 1
+
+
+def questions_of(entry: dict[str, Any], known: set[str]) -> Iterator[tuple[int, str, set[str]]]:
+    """Category, question and the ids of its evidence turns, where it names any that exist."""
+    for row in entry["qa"]:
+        named = re.findall(r"D\d+:\d+", " ".join(row["evidence"]))
+        evidence = {f"{entry['sample_id']}/{turn}" for turn in named} & known
+        if row["category"] in CATEGORIES and evidence:
+            yield row["category"], row["question"], evidence
+
+
+def by_index(reader: MemoryReader, words: str) -> set[str | None]:
+    """What the index alone puts first."""
+    hits = reader.search(words, kinds=("episode",), limit=LIMIT) if words else []
+    return {getattr(hit.record.content, "source_id", None) for hit in hits}
+
+
+def measure(path: Path, *, one_scope: bool) -> dict[str, dict[int, list[float]]]:
+    """Per way of asking and category, each question's share of evidence found."""
+    found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    asked: list[tuple[MemoryStore, int, str, set[str]]] = []
+    scope, store = Scope("locomo"), open_store(":memory:")
+    for entry in json.loads(path.read_text()):
+        if not one_scope:
+            store = open_store(":memory:")
+        store.ensure_scope(scope, half_life_hours=720.0, salt=b"locomo-benchmark")
+        turns = list(turns_of(entry["conversation"], entry["sample_id"]))
+        store.add_turns(scope, turns, now=NOW, subscriptions=())
+        known = {turn.source_id for turn in turns if turn.source_id}
+        asked += [(store, *question) for question in questions_of(entry, known)]
+    times: list[float] = []
+    for store, category, question, evidence in asked:
+        with store.snapshot(scope) as reader:
+            raw = " OR ".join(f'"{w}"' for w in dict.fromkeys(re.findall(r"\w+", question.lower())))
+            began = time.perf_counter()
+            answer = recall(reader, question, now=NOW, limit=LIMIT)
+            times.append(time.perf_counter() - began)
+            ways = {
+                "index, every word": by_index(reader, raw),
+                "index, without stop words": by_index(reader, expression(query_terms(question))),
+                "recall": {item.source_id for item in answer.items},
+            }
+        for way, ids in ways.items():
+            found[way][category].append(len(evidence & ids) / len(evidence))
+    times.sort()
+    print(
+        f"{len(asked)} questions; recall took {1000 * times[len(times) // 2]:.1f} ms in the middle, "
+        f"{1000 * times[int(len(times) * 0.95)]:.1f} ms at the 95th percentile"
+    )
+    return found
+
+
+def main() -> None:
+    """Print a table: a line per way of asking, a column per category."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--one-scope", action="store_true")
+    arguments = parser.parse_args()
+    found = measure(arguments.file, one_scope=arguments.one_scope)
+    print(f"{'evidence recall@10, %':<28}{'all':>7}", *(f"{n:>12}" for n in CATEGORIES.values()))
+    for way, by_category in found.items():
+        every = [share for shares in by_category.values() for share in shares]
+        columns = [100 * sum(by_category[c]) / len(by_category[c]) for c in CATEGORIES]
+        print(f"{way:<28}{100 * sum(every) / len(every):>7.1f}", *(f"{n:>12.1f}" for n in columns))
+
+
+if __name__ == "__main__":
+    main()

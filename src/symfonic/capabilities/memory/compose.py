@@ -1,0 +1,82 @@
+"""The one function that builds collaborators from a policy.
+
+Nine of the nineteen knobs configure collaborators and reach them here. What a policy asks for and
+nobody gave is written down as missing, and its phase declines with that reason: a silent fallback
+would be learned from for weeks before anyone noticed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symfonic.capabilities.memory.collaborators import (
+    Collaborators,
+    ProcedureRule,
+    ProposerRule,
+)
+from symfonic.capabilities.memory.extractors.conduct import ProcedureReader
+from symfonic.capabilities.memory.extractors.entities_pattern import PatternEntityExtractor
+
+if TYPE_CHECKING:
+    from symfonic.capabilities.memory.collaborators import (
+        EntityExtractor,
+        ProcedureProposer,
+        Summarizer,
+    )
+    from symfonic.capabilities.memory.policy import LearningPolicy
+
+
+def compose_collaborators(
+    policy: LearningPolicy,
+    *,
+    spacy_extractor: EntityExtractor | None = None,
+    llm_extractor: EntityExtractor | None = None,
+    proposer: ProcedureProposer | None = None,
+    summarizer: Summarizer | None = None,
+) -> Collaborators:
+    """The collaborators that ``policy`` asks for, from what this package has and what was given.
+
+    ``entity_linker_extractor_kind`` chooses between the package's pattern extractor (``regex``)
+    and the given ones (``spacy``, ``llm``). With ``phase_12_use_llm_extractor`` the given proposer
+    replaces the pattern rule.
+    """
+    missing: dict[str, str] = {}
+    extractor: EntityExtractor | None = None
+    if policy.enable_entity_linker:
+        kind = policy.entity_linker_extractor_kind
+        extractor = {
+            "regex": PatternEntityExtractor(), "spacy": spacy_extractor, "llm": llm_extractor,
+        }[kind]  # fmt: skip
+        if extractor is None:
+            missing["link_entities"] = (
+                f"entity_linker_extractor_kind is {kind!r} and no such extractor was given"
+            )
+    rule: ProcedureRule | None = None
+    proposing: ProposerRule | None = None
+    if not policy.phase_12_use_llm_extractor:
+        rule = ProcedureRule(
+            reader=ProcedureReader(
+                use_tool_calls=policy.promotion_use_tool_calls_fallback,
+                promote_assistant_content=policy.promotion_promote_assistant_content,
+            ),
+            min_pattern_count=policy.promotion_min_pattern_count,
+            recency_days=policy.promotion_recency_days,
+            max_drafts_per_run=policy.promotion_max_drafts_per_run,
+        )
+    elif proposer is None:
+        missing["promote_procedures"] = (
+            "phase_12_use_llm_extractor is on and no procedure proposer was given"
+        )
+    else:
+        proposing = ProposerRule(
+            proposer=proposer,
+            max_episodes_per_run=policy.phase_12_llm_max_episodes_per_run,
+            max_drafts_per_run=policy.phase_12_llm_max_drafts_per_run,
+        )
+    return Collaborators(
+        entity_extractor=extractor,
+        procedure_rule=rule,
+        proposer_rule=proposing,
+        summarizer=summarizer,
+        missing=missing,
+    )

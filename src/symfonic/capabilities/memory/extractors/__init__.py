@@ -1,0 +1,1 @@
+"""Collaborators that find something in one episode: small files, none of which needs a model."""

@@ -1,0 +1,207 @@
+"""Bringing a source into the store: batches, each one transaction with its own mark.
+
+A kill loses at most the batch under way, and an ingest of the same file goes on where the last
+whole batch ended. Nothing is held in memory but one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from symfonic.capabilities.memory.ingest.inputs import read_turns, turns_from_dicts
+from symfonic.capabilities.memory.ingest.reading import Checkpoint, Reading
+from symfonic.capabilities.memory.ingest.rejects import Reject, RejectFile, reject_path
+from symfonic.capabilities.memory.store import IngestMark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.scope import Scope
+    from symfonic.capabilities.memory.store import MemoryStore, Subscription, Turn
+
+BATCH: Final = 1000
+"""Turns a transaction: large enough to be quick, small enough that a live loop hardly waits."""
+
+_HEAD: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestReport:
+    """What became of one source.
+
+    ``read`` counts messages, of which ``skipped`` said nothing. ``known`` were there already, also
+    under other ids, and ``forgotten`` were erased before and stay so. ``zone_missing`` of the
+    rejects would come in with a declared time zone. ``pending`` says that the source breaks off in
+    the middle of a line, which is left for the next ingest. ``resumed`` is the byte at which an
+    interrupted ingest went on.
+    """
+
+    path: str
+    format: str
+    read: int = 0
+    added: int = 0
+    known: int = 0
+    forgotten: int = 0
+    rejected: int = 0
+    skipped: int = 0
+    zone_missing: int = 0
+    pending: bool = False
+    resumed: int = 0
+    reject_file: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values by field name, for ``--json``."""
+        return asdict(self)
+
+
+def import_source(
+    store: MemoryStore,
+    scope: Scope,
+    source: str | Path | Iterable[Mapping[str, Any]],
+    *,
+    now: datetime,
+    subscriptions: Sequence[Subscription],
+    format: str | None = None,  # noqa: A002 - the word that users see
+    timezone: str | None = None,
+    session: str | None = None,
+    rejects: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> IngestReport:
+    """Read a file, or dicts that are in memory, into the store.
+
+    ``progress`` is told the bytes read and their total. Rejects of a file go beside it, or into the
+    directory ``rejects``. Raises ``InputError`` for a source that cannot be read at all.
+    """
+    if not isinstance(source, str | Path):
+        reading = turns_from_dicts(
+            source, format=format, timezone=timezone, session=session, now=now
+        )
+        importing = _Import(store, scope, reading, now, subscriptions, progress, None, None)
+        return importing.run("<iterable>", {})
+    path = Path(source)
+    mark = IngestMark(number=0)
+    digest = _identity(path)
+    if digest is not None:
+        mark = store.begin_ingest(scope, digest, now=now)
+    begun = dict(mark.counts)
+    start = Checkpoint.from_plain(begun["checkpoint"]) if "checkpoint" in begun else Checkpoint()
+    try:
+        reading = read_turns(
+            path, format=format, timezone=timezone, session=session, now=now, start=start
+        )
+    except BaseException:
+        if mark.number and not begun:
+            store.end_ingest(scope, mark)
+        raise
+    resumed = start.offset > 0
+    with reading, RejectFile(reject_path(path, rejects), resumed=resumed) as file:
+        importing = _Import(store, scope, reading, now, subscriptions, progress, mark, file)
+        return importing.run(str(path), begun.get("counts", {}))
+
+
+def _identity(path: Path) -> str | None:
+    """What tells a source from another: its place and its beginning; ``None`` for a pipe."""
+    if not path.is_file():
+        return None
+    digest = blake2b(str(path.resolve()).encode("utf-8", "surrogateescape"), digest_size=16)
+    try:
+        with path.open("rb") as stream:
+            digest.update(stream.read(_HEAD))
+    except OSError:
+        return None  # opening it again to read will say what is wrong
+    return digest.hexdigest()
+
+
+class _Import:
+    """The loop over one reading; ``file`` takes the rejects and ``mark`` how far it came."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        scope: Scope,
+        reading: Reading,
+        now: datetime,
+        subscriptions: Sequence[Subscription],
+        progress: Callable[[int, int], None] | None,
+        mark: IngestMark | None,
+        file: RejectFile | None,
+    ) -> None:
+        self.store = store
+        self.scope = scope
+        self.reading = reading
+        self.now = now
+        self.subscriptions = subscriptions
+        self.progress = progress
+        self.mark = mark
+        self.file = file
+        self.alignment = store.new_alignment()
+        self.counts = dict.fromkeys(("added", "known", "forgotten"), 0)
+
+    def run(self, name: str, before: Mapping[str, int]) -> IngestReport:
+        batch: list[Turn] = []
+        for item in self.reading:
+            if isinstance(item, Reject):
+                if self.file is not None:
+                    self.file.add(item)
+                continue
+            batch.append(item)
+            if len(batch) >= BATCH:
+                self._store(batch, before)
+                batch = []
+        self._store(batch, before)
+        if self.mark is not None and self.mark.number:
+            self.store.end_ingest(
+                self.scope, IngestMark(number=self.mark.number, counts=self._plain(before))
+            )
+        total = self._total(before)
+        reading = self.reading
+        return IngestReport(
+            path=name,
+            format=reading.format,
+            pending=reading.pending is not None,
+            resumed=before.get("offset", 0),
+            reject_file=str(self.file.path)
+            if self.file is not None and total["rejected"]
+            else None,
+            **total,
+        )
+
+    def _store(self, batch: Sequence[Turn], before: Mapping[str, int]) -> None:
+        if self.file is not None:
+            self.file.flush()
+        mark = None
+        if self.mark is not None and self.mark.number:
+            mark = IngestMark(number=self.mark.number, counts=self._plain(before))
+        if batch:
+            added = self.store.add_turns(
+                self.scope, batch, now=self.now, subscriptions=self.subscriptions,
+                alignment=self.alignment, mark=mark,
+            )  # fmt: skip
+            self.counts["added"] += added.added
+            self.counts["known"] += added.known
+            self.counts["forgotten"] += added.forgotten
+        if self.progress is not None:
+            self.progress(self.reading.offset, self.reading.size)
+
+    def _total(self, before: Mapping[str, int]) -> dict[str, int]:
+        reading = self.reading
+        counted = {
+            **self.counts,
+            "read": reading.read,
+            "rejected": reading.rejected,
+            "skipped": reading.skipped,
+            "zone_missing": reading.zone_missing,
+        }
+        return {name: count + before.get(name, 0) for name, count in counted.items()}
+
+    def _plain(self, before: Mapping[str, int]) -> dict[str, Any]:
+        checkpoint = self.reading.checkpoint()
+        return {
+            "checkpoint": checkpoint.to_plain(),
+            "counts": {**self._total(before), "offset": checkpoint.offset},
+        }

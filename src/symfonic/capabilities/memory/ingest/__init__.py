@@ -1,0 +1,1 @@
+"""From files and live messages to turns: one reader per format, one shared normaliser."""

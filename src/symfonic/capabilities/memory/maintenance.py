@@ -1,0 +1,281 @@
+"""The maintenance run: plan a pass, commit it, repeat until nothing is left; preview, apply, undo.
+
+A run lands whole or leaves no trace. Planning holds no write lock; the commit is one short
+transaction that first re-checks every row the plan was made from.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from symfonic.capabilities.memory.errors import ClockRefused, StaleWrite, UndoRefused
+from symfonic.capabilities.memory.limits import RunLimits
+from symfonic.capabilities.memory.outcome import SleepReport
+from symfonic.capabilities.memory.planning import Plan, Sleep, describe, plan_pass
+from symfonic.capabilities.memory.policy import window_start
+from symfonic.capabilities.memory.retention import RetentionPolicy
+from symfonic.capabilities.memory.store import Commit
+from symfonic.capabilities.memory.undo import inverse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.collaborators import Clock
+    from symfonic.capabilities.memory.outcome import RunReport
+    from symfonic.capabilities.memory.phase import Phase
+    from symfonic.capabilities.memory.scope import Scope
+    from symfonic.capabilities.memory.store import JournalRow, Lease, MemoryStore
+
+_LOGGER = logging.getLogger(__name__)
+
+LEASE_SECONDS = 600
+"""A holder on another host that died is waited for this long; one on this host not at all."""
+
+ATTEMPTS = 3
+"""How often a pass is planned again because rows changed under it."""
+
+
+class Maintenance:
+    """Runs ``phases`` over one scope of a store at a time.
+
+    ``clock`` tells the time of a run that is not given one, and ``wall`` the term of leases, which
+    is real time whatever a run's clock says. ``facts`` (policy fingerprint, settings and where each
+    came from) go into every report as they are. ``watch`` is told the pass and the phase that
+    comes next, for progress.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        phases: Sequence[Phase],
+        *,
+        retention: RetentionPolicy | None = None,
+        limits: RunLimits | None = None,
+        clock: Clock | None = None,
+        facts: Mapping[str, Any] | None = None,
+        watch: Callable[[int, str], None] | None = None,
+    ) -> None:
+        self.store = store
+        self.phases = tuple(phases)
+        self.retention = retention or RetentionPolicy()
+        self.limits = limits or RunLimits()
+        self.clock = clock or system_clock
+        self.facts = dict(facts or {})
+        self.watch = watch or _silent
+
+    def run(self, scope: Scope, *, now: datetime | None = None) -> SleepReport:
+        """One sleep: passes until no phase has a backlog, or ``max_passes``; each its own commit.
+
+        Raises ``RunAlreadyActive``, ``ClockRefused``, and ``StaleWrite`` where rows kept changing.
+        """
+        moment, notes = self._moment(scope, now)
+        lease = self.store.acquire(scope, now=system_clock(), term_seconds=LEASE_SECONDS)
+        passes: list[RunReport] = []
+        try:
+            sleep = self._sleep(scope, moment)
+            while True:
+                plan, report = self._pass(scope, sleep, lease, len(passes) + 1, notes)
+                passes.append(report)
+                if not plan.backlog or len(passes) >= self.limits.max_passes:
+                    break
+                sleep = replace(sleep, spent=_spent(sleep.spent, plan))
+                lease = self.store.renew(lease, now=system_clock(), term_seconds=LEASE_SECONDS)
+        finally:
+            self.store.release(lease)
+        return SleepReport(passes=tuple(passes))
+
+    def preview(self, scope: Scope, *, now: datetime | None = None) -> tuple[Plan, RunReport]:
+        """What the next pass would do, written nowhere."""
+        moment, notes = self._moment(scope, now)
+        started = time.perf_counter()
+        plan = self._plan(scope, self._sleep(scope, moment), 1)
+        return plan, self._describe(scope, plan, "planned", "", started, notes)
+
+    def plan(self, scope: Scope, *, now: datetime | None = None) -> RunReport:
+        """Plan the next pass and keep it, for a person to look at and apply."""
+        moment, notes = self._moment(scope, now)
+        started = time.perf_counter()
+        plan = self._plan(scope, self._sleep(scope, moment), 1)
+        draft = self._describe(scope, plan, "planned", "", started, notes)
+        number = self.store.save_plan(scope, self._with_report(plan.commit, draft))
+        return replace(draft, run_id=run_id(scope, number))
+
+    def apply(self, scope: Scope, number: int) -> None:
+        """Commit a kept plan under its own number. Raises ``StaleWrite`` where it went stale."""
+        lease = self.store.acquire(scope, now=system_clock(), term_seconds=LEASE_SECONDS)
+        try:
+            self.store.commit_plan(scope, number, lease=lease)
+        finally:
+            self.store.release(lease)
+
+    def undo(
+        self, scope: Scope, number: int, *, groups: Sequence[str] = (), now: datetime | None = None
+    ) -> RunReport:
+        """Take back a run, or some of its groups, each whole; a run of its own, in the journal.
+
+        Raises ``UndoRefused``, naming the later groups that build on what is to be undone.
+        """
+        lease = self.store.acquire(scope, now=system_clock(), term_seconds=LEASE_SECONDS)
+        try:
+            return self._undo(scope, number, groups, now or self.clock(), lease)
+        finally:
+            self.store.release(lease)
+
+    # -- private
+
+    def _pass(
+        self, scope: Scope, sleep: Sleep, lease: Lease, number: int, notes: tuple[str, ...]
+    ) -> tuple[Plan, RunReport]:
+        for attempt in range(1, ATTEMPTS + 1):
+            started = time.perf_counter()
+            plan = self._plan(scope, sleep, number)
+            report = self._describe(scope, plan, "committed", "", started, notes)
+            try:
+                run = self.store.commit(scope, self._with_report(plan.commit, report), lease=lease)
+            except StaleWrite:
+                if attempt == ATTEMPTS:
+                    raise
+                continue
+            break
+        else:  # pragma: no cover - the loop ends by break or raise
+            raise AssertionError
+        report = replace(report, run_id=run_id(scope, run))
+        for phase in report.phases:
+            _LOGGER.info(
+                "maintenance.phase.%s run_id=%s phase=%s looked_at=%d changes=%d left=%d",
+                phase.outcome, report.run_id, phase.name, phase.looked_at, phase.changes, phase.left,
+            )  # fmt: skip
+        _LOGGER.info(
+            "maintenance.run.committed run_id=%s changes=%d duration_ms=%.0f",
+            report.run_id, report.change_count, report.duration_ms,
+        )  # fmt: skip
+        return plan, report
+
+    def _plan(self, scope: Scope, sleep: Sleep, number: int) -> Plan:
+        return plan_pass(
+            self.store, scope, self.phases, sleep, watch=lambda phase: self.watch(number, phase)
+        )
+
+    def _moment(self, scope: Scope, now: datetime | None) -> tuple[datetime, tuple[str, ...]]:
+        """The run's clock: a stated one must not lie before the last run, the machine's is raised."""
+        with self.store.snapshot(scope) as reader:
+            last = reader.state.last_clock
+        if now is None:
+            clock = self.clock()
+            if last is not None and clock < last:
+                note = f"the clock said {clock.isoformat()}; raised to the last run's time"
+                return last, (note,)
+            return clock, ()
+        if last is not None and now < last:
+            raise ClockRefused(
+                f"The stated time {now.isoformat()} lies before the last run of scope {scope}, "
+                f"{last.isoformat()}. State that time or a later one.",
+                now=now.isoformat(),
+                last=last.isoformat(),
+            )
+        return now, ()
+
+    def _sleep(self, scope: Scope, now: datetime) -> Sleep:
+        """Fix what all passes share. Downtime widens the window in which uses still spread."""
+        hours = max((phase.window_hours for phase in self.phases), default=0.0)
+        since = window_start(now, hours)
+        with self.store.snapshot(scope) as reader:
+            deep = reader.state.deep_clock
+        return Sleep(
+            now=now,
+            spread_since=since if deep is None else min(since, deep),
+            retention=self.retention,
+            limits=self.limits,
+        )
+
+    def _describe(
+        self, scope: Scope, plan: Plan, status: Any, run: str, started: float,  # noqa: ANN401
+        notes: tuple[str, ...],
+    ) -> RunReport:  # fmt: skip
+        return describe(
+            plan.commit, plan.phases, run_id=run, scope=scope.path, status=status, notes=notes,
+            duration_ms=round((time.perf_counter() - started) * 1000, 3), **self.facts,
+        )  # fmt: skip
+
+    def _with_report(self, commit: Commit, report: RunReport) -> Commit:
+        return replace(commit, report=report.as_dict(), settings=dict(report.settings))
+
+    def _undo(
+        self, scope: Scope, number: int, groups: Sequence[str], now: datetime, lease: Lease
+    ) -> RunReport:
+        started = time.perf_counter()
+        with self.store.snapshot(scope) as reader:
+            rows = _chosen(reader.run(number).status, reader.journal(number), groups, scope, number)
+            names = sorted({str(row.change.group) for row in rows})
+            dependents = reader.dependents(number, names)
+            if dependents:
+                shown = ", ".join(f"{run_id(scope, run)} {group}" for run, group in dependents[:5])
+                raise UndoRefused(
+                    f"{len(dependents)} later groups build on what is to be undone: {shown}. "
+                    "Undo those first.",
+                    groups=tuple(f"{run_id(scope, run)} {group}" for run, group in dependents),
+                )
+            changes = tuple(inverse(reader, rows))
+            there = {r.id: r for r in reader.records([str(c.row[0]) for c in changes])}
+            read = tuple(
+                (i, there[i].version) for i in sorted(there) if there[i].scope == scope.path
+            )
+        undone = tuple((number, name) for name in names)
+        commit = Commit(kind="undo", clock=now, changes=changes, read=read, undoes=undone)
+        report = describe(
+            commit, (), run_id="", scope=scope.path, status="committed",
+            notes=(f"undoes {run_id(scope, number)}",), **self.facts,
+            duration_ms=round((time.perf_counter() - started) * 1000, 3),
+        )  # fmt: skip
+        run = self.store.commit(scope, self._with_report(commit, report), lease=lease)
+        return replace(report, run_id=run_id(scope, run))
+
+
+def run_id(scope: Scope, number: int) -> str:
+    """A run's name: its scope and its number there."""
+    return f"{scope.path}#{number}"
+
+
+def system_clock() -> datetime:
+    """The machine's clock, in UTC: the default where none is injected."""
+    from datetime import UTC, datetime  # noqa: PLC0415 - the only place that asks the machine
+
+    return datetime.now(UTC)
+
+
+def _silent(number: int, phase: str) -> None:
+    """No progress is shown."""
+
+
+def _spent(spent: Mapping[str, int], plan: Plan) -> dict[str, int]:
+    """New drafts per phase so far: a cap that counts per sleep needs them."""
+    total = dict(spent)
+    for change in plan.commit.changes:
+        if change.table == "record" and change.operation == "add":
+            total[change.group.phase] = total.get(change.group.phase, 0) + 1
+    return total
+
+
+def _chosen(
+    status: str, journal: Sequence[JournalRow], groups: Sequence[str], scope: Scope, number: int
+) -> list[JournalRow]:
+    """The journal rows to undo. Raises ``UndoRefused`` where there is nothing to take back."""
+    name = run_id(scope, number)
+    if status not in {"committed", "undone"}:
+        raise UndoRefused(f"The run {name} is {status}; only a committed run can be undone.")
+    rows = [row for row in journal if row.undone_by is None]
+    unknown = sorted(set(groups) - {str(row.change.group) for row in journal})
+    if unknown:
+        raise UndoRefused(
+            f"The run {name} has no group {unknown[0]!r}. 'symfonic-memory diff {name}' lists them.",
+            groups=tuple(unknown),
+        )
+    if groups:
+        rows = [row for row in rows if str(row.change.group) in set(groups)]
+    if not rows:
+        raise UndoRefused(f"There is nothing left to undo in run {name}.", run=name)
+    return rows

@@ -1,0 +1,55 @@
+"""A phase as a value: what it is called, what it reads, and the function that proposes changes.
+
+A phase touches no database, wall clock, environment or unseeded randomness. It is given a
+:class:`~symfonic.capabilities.memory.view.View` and gives back an outcome, so a test of it needs
+no store, and the dry run, the review page and the real run show the same list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from symfonic.capabilities.memory.collaborators import Question, Reader
+    from symfonic.capabilities.memory.limits import RunLimits
+    from symfonic.capabilities.memory.outcome import Declined, Ran
+    from symfonic.capabilities.memory.records import Kind, Plain
+    from symfonic.capabilities.memory.view import View
+
+
+def ask_nothing(view: View) -> Sequence[Question]:  # noqa: ARG001 - the signature of ``ask``
+    """A phase that asks no collaborator about several episodes at once."""
+    return ()
+
+
+def takes_none(limits: RunLimits) -> int:  # noqa: ARG001 - the signature of ``cap``
+    """The cap of a phase that is driven by state and has no pending rows."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """One step of the roster.
+
+    ``reads`` names the record kinds whose new rows are pending for it; with ``reads_touched``
+    a record becomes pending when a use or a mention link points at it. ``cap`` bounds the pending
+    rows one pass takes, half newest and half oldest; 0 for a phase that is driven by state.
+    ``settings`` are the knobs and collaborators that take part in the input digest, and
+    ``reading`` those of them that decide what a reading finds: when they change, everything the
+    phase reads becomes pending again.
+    """
+
+    name: str
+    reads: tuple[Kind, ...] = ()
+    reads_touched: bool = False
+    cap: Callable[[RunLimits], int] = takes_none
+    window_hours: float = 0.0
+    settings: Mapping[str, Plain]
+    reading: Mapping[str, Plain]
+    propose: Callable[[View], Ran | Declined]
+    reader: Reader | None = None
+    ask: Callable[[View], Sequence[Question]] = ask_nothing
+    answer: Callable[[Question], Plain] | None = None

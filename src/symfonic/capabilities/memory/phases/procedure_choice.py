@@ -1,0 +1,133 @@
+"""Which patterns of a pass become drafts, and why the others do not. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from symfonic.capabilities.memory.phases.procedure_drafts import Support, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symfonic.capabilities.memory.collaborators import ProcedureRule
+    from symfonic.capabilities.memory.phases.procedure_changes import Standing
+    from symfonic.capabilities.memory.records import Seen
+
+CALLS_PREFIX: Final = "calls:"
+CALLS_JOIN: Final = " > "
+NAMED_MISSES: Final = 5
+"""How many of the patterns that were not promoted a report names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The patterns of one pass, each in one place; ``chosen`` best supported first."""
+
+    chosen: list[str] = field(default_factory=list)
+    over_cap: list[str] = field(default_factory=list)
+    contained: list[str] = field(default_factory=list)
+    decided: list[str] = field(default_factory=list)
+    open_drafts: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+
+
+def choose(
+    support: Mapping[str, Support],
+    standing: Mapping[str, Standing],
+    rule: ProcedureRule,
+    *,
+    room: int,
+) -> Choice:
+    """Sort the patterns by what becomes of them; at most ``room`` new ones are chosen.
+
+    A pattern inside a longer one that is seen in as many sessions is that longer one.
+    """
+    choice = Choice()
+    promotable = [key for key in support if _promotable(support[key], rule)]
+    covered = _inner_runs(promotable, support)
+    for key in sorted(promotable, key=lambda key: (_rank(key, support[key]), key)):
+        if standing[key].draft is not None:
+            continue
+        if (names_of(key), support[key].sessions) in covered:
+            choice.contained.append(key)
+        elif not standing[key].admits(support[key]):
+            choice.decided.append(key)
+        elif len(choice.chosen) < room:
+            choice.chosen.append(key)
+        else:
+            choice.over_cap.append(key)
+    known = {key for key in support if standing[key].draft is not None}
+    choice.open_drafts.extend(sorted(known))
+    choice.missed.extend(sorted(support.keys() - known - set(promotable)))
+    return choice
+
+
+def names_of(key: str) -> tuple[str, ...]:
+    """The calls of a pattern, in order; none for a stated action."""
+    if not key.startswith(CALLS_PREFIX):
+        return ()
+    return tuple(key.removeprefix(CALLS_PREFIX).split(CALLS_JOIN))
+
+
+def notes_on(
+    choice: Choice,
+    support: Mapping[str, Support],
+    recent: Sequence[Seen],
+    rule: ProcedureRule,
+    *,
+    too_old: int,
+) -> list[str]:
+    """Why patterns were not promoted, the nearest first; a stated one is named by its episode."""
+    last = {row.key: row.episode for row in recent}
+    covered = _inner_runs(choice.missed, support)
+    near = [
+        key
+        for key in choice.missed
+        if 2 * support[key].sessions >= rule.min_pattern_count
+        and (names_of(key), support[key].sessions) not in covered
+    ]
+    near.sort(key=lambda key: (-support[key].sessions, _rank(key, support[key]), key))
+    notes = []
+    for key in near[:NAMED_MISSES]:
+        found = support[key]
+        named = key.removeprefix(CALLS_PREFIX) if names_of(key) else f"stated in {last[key]}"
+        if found.sessions < rule.min_pattern_count:
+            why = (
+                f"{counted(found.sessions, 'distinct session')}, "
+                f"threshold {rule.min_pattern_count}: not promoted"
+            )
+        else:
+            why = f"seen in {found}: not promoted"
+        notes.append(f"{named}: {why}")
+    if choice.over_cap:
+        notes.append(
+            f"{counted(len(choice.over_cap), 'more pattern')} would be drafted; "
+            f"{counted(rule.max_drafts_per_run, 'draft')} a sleep is the cap, they stay pending"
+        )
+    if too_old:
+        notes.append(
+            f"{counted(too_old, 'sighting')} older than {rule.recency_days} days did not count"
+        )
+    return notes
+
+
+def _promotable(support: Support, rule: ProcedureRule) -> bool:
+    return support.successes >= rule.min_pattern_count and support.successes > support.failures
+
+
+def _rank(key: str, support: Support) -> tuple[int, int]:
+    return (support.failures - support.successes, -len(names_of(key)))
+
+
+def _inner_runs(
+    keys: Sequence[str], support: Mapping[str, Support]
+) -> set[tuple[tuple[str, ...], int]]:
+    """Every run of calls inside a longer pattern, with that one's support."""
+    found: set[tuple[tuple[str, ...], int]] = set()
+    for key in keys:
+        names = names_of(key)
+        for length in range(2, len(names)):
+            for start in range(len(names) - length + 1):
+                found.add((names[start : start + length], support[key].sessions))
+    return found

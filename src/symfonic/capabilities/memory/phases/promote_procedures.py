@@ -1,0 +1,225 @@
+"""Draft procedures from what people say to do and what the agent keeps doing.
+
+A habit shows only across sessions, so no single turn can tell it. Distinct sessions are counted
+and never repetitions: a loop of retries would otherwise be written up as a reliable way. A session
+in which it failed speaks against it. What comes out is a draft with its evidence; a person decides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from symfonic.capabilities.memory.outcome import Declined, Ran
+from symfonic.capabilities.memory.phase import Phase
+from symfonic.capabilities.memory.phases.procedure_changes import (
+    PHASE,
+    Standing,
+    draft_added,
+    drafts_extended,
+    standing_for,
+)
+from symfonic.capabilities.memory.phases.procedure_choice import choose, names_of, notes_on
+from symfonic.capabilities.memory.phases.procedure_drafts import (
+    Occurrence,
+    Support,
+    draft_of,
+    occurrence_of,
+    places_of,
+)
+from symfonic.capabilities.memory.phases.procedure_proposals import from_proposer
+from symfonic.capabilities.memory.policy import check, window_start
+from symfonic.capabilities.memory.records import Episode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.collaborators import ProcedureRule, ProposerRule
+    from symfonic.capabilities.memory.limits import RunLimits
+    from symfonic.capabilities.memory.records import Plain, Record, Seen, Tally
+    from symfonic.capabilities.memory.view import View
+
+_REQUESTS_PER_PATTERN: Final = 50
+_TURNS_BEFORE: Final = 3
+
+
+def promote_procedures(
+    rule: ProcedureRule | None,
+    proposer: ProposerRule | None,
+    *,
+    procedural_model_name: str,
+    missing: str = "",
+) -> Phase:
+    """A phase that drafts procedures: by the pattern rule, or from a proposer's proposals.
+
+    Where a proposer is composed, its proposals stand instead of the rule's. ``missing`` says what
+    was asked for and not given: then the phase declines, since falling back to the rule in
+    silence would read as the model having found nothing. How many unread episodes a pass takes
+    is the limits' for the rule, and the policy's for a proposer.
+
+    Raises ``PolicyError`` for an empty model name.
+    """
+    model = check("procedural_model_name", procedural_model_name)
+    if missing:
+        return _declining(Declined(reason=missing, knob="phase_12_use_llm_extractor"))
+    if proposer is not None:
+        return from_proposer(proposer, model_name=model)
+    if rule is None:
+        reason = "no procedure rule and no proposer was composed"
+        return _declining(Declined(reason=reason, knob="procedure_rule"))
+    reading: dict[str, Plain] = {
+        "reader": rule.reader.identity,
+        "min_pattern_count": rule.min_pattern_count,
+        "recency_days": rule.recency_days,
+    }
+    return Phase(
+        name=PHASE,
+        reads=("episode",),
+        cap=_episodes_per_pass,
+        settings={**reading, "max_drafts_per_run": rule.max_drafts_per_run},
+        reading=reading,
+        reader=rule.reader,
+        propose=lambda view: _by_rule(view, rule),
+    )
+
+
+def _declining(declined: Declined) -> Phase:
+    return Phase(
+        name=PHASE,
+        reads=("episode",),
+        cap=_episodes_per_pass,
+        settings={},
+        reading={},
+        propose=lambda view: declined,  # noqa: ARG005 - the signature of ``propose``
+    )
+
+
+def _episodes_per_pass(limits: RunLimits) -> int:
+    return limits.promotion_max_episodics_per_run
+
+
+def _by_rule(view: View, rule: ProcedureRule) -> Ran:
+    identity = rule.reader.identity
+    since = window_start(view.now, rule.recency_days * 24)
+    rows = [row for row in view.fresh(identity) if row.kind == "pattern"]
+    recent = [row for row in rows if row.at >= since]
+    keys = sorted({row.key for row in recent})
+    tallies = view.tally(identity, keys, since=since)
+    support = {key: _support(tally) for key, tally in tallies.items()}
+    standing = standing_for(view, support)
+    spent = view.spent.get(PHASE, 0)
+    choice = choose(support, standing, rule, room=max(0, rule.max_drafts_per_run - spent))
+
+    changes = _extend(view, choice.open_drafts, standing, support, recent)
+    changes += _draft(view, choice.chosen, standing, support, rule)
+    left = set(choice.over_cap)
+    return Ran(
+        changes=tuple(changes),
+        looked_at=len(view.unread(PHASE)),
+        counts={
+            "patterns": len(support),
+            "drafted": len(choice.chosen),
+            "seen_again": len(choice.open_drafts),
+            "not_promoted": len(choice.missed),
+            "in_a_longer_one": len(choice.contained),
+            "decided_before": len(choice.decided),
+            "over_draft_cap": len(left),
+            "too_old": len(rows) - len(recent),
+        },
+        notes=tuple(notes_on(choice, support, recent, rule, too_old=len(rows) - len(recent))),
+        kept=frozenset(row.episode for row in recent if row.key in left),
+    )
+
+
+def _support(tally: Tally) -> Support:
+    return Support(sessions=tally.sessions, successes=tally.successes, failures=tally.failures)
+
+
+def _extend(
+    view: View,
+    keys: Sequence[str],
+    standing: Mapping[str, Standing],
+    support: Mapping[str, Support],
+    recent: Sequence[Seen],
+) -> list[Change]:
+    if not keys:
+        return []
+    wanted = set(keys)
+    occurrences = _occurrences(view, [row for row in recent if row.key in wanted])
+    found = {
+        key: (draft, support[key], occurrences.get(key, []))
+        for key in keys
+        if (draft := standing[key].draft) is not None
+    }
+    return drafts_extended(view, found)
+
+
+def _draft(
+    view: View,
+    keys: Sequence[str],
+    standing: Mapping[str, Standing],
+    support: Mapping[str, Support],
+    rule: ProcedureRule,
+) -> list[Change]:
+    if not keys:
+        return []
+    since = window_start(view.now, rule.recency_days * 24)
+    most = view.limits.history_per_key
+    sightings = view.sightings(rule.reader.identity, keys, since=since, per_key=most)
+    occurrences = _occurrences(view, [row for rows in sightings.values() for row in rows])
+    requests = _requests(view, occurrences)
+    changes: list[Change] = []
+    for key in (key for key in keys if key in occurrences):
+        found, stands = occurrences[key], standing[key]
+        draft = draft_of(
+            found,
+            support[key],
+            id=view.identify("procedure", stands.key),
+            scope=view.scope,
+            key=stands.key,
+            origin="calls" if names_of(key) else "stated",
+            now=view.now,
+            half_life_hours=view.half_life_hours,
+            requests=requests[key],
+            would_change=None if stands.decided is None else stands.decided.id,
+        )
+        episodes = [one for each in found for one in each.episodes]
+        reason = f"seen in {support[key]}; threshold {rule.min_pattern_count}"
+        changes += draft_added(draft, [*episodes, *requests[key]], reason, most=most)
+    return changes
+
+
+def _occurrences(view: View, rows: Sequence[Seen]) -> dict[str, list[Occurrence]]:
+    """What the sightings that did not fail show, by key, oldest first."""
+    done = [row for row in rows if row.ok is not False]
+    episodes = view.records(places_of(done))
+    found: dict[str, list[Occurrence]] = {}
+    for row in done:
+        occurrence = occurrence_of(row, episodes)
+        if occurrence is not None:
+            found.setdefault(row.key, []).append(occurrence)
+    return found
+
+
+def _requests(
+    view: View, occurrences: Mapping[str, Sequence[Occurrence]]
+) -> dict[str, list[Record]]:
+    """For each pattern of calls, what users said just before it was done."""
+    firsts = {
+        key: [each.episodes[0] for each in found[-_REQUESTS_PER_PATTERN:]] if names_of(key) else []
+        for key, found in occurrences.items()
+    }
+    anchors = {one.id: one for found in firsts.values() for one in found}
+    if not anchors:
+        return {key: [] for key in occurrences}
+    before = view.before(list(anchors.values()), count=_TURNS_BEFORE)
+    said = {i: [turn for turn in turns if _is_request(turn)] for i, turns in before.items()}
+    return {
+        key: list({turn.id: turn for one in found for turn in said.get(one.id, ())}.values())
+        for key, found in firsts.items()
+    }
+
+
+def _is_request(turn: Record) -> bool:
+    content = turn.content
+    return isinstance(content, Episode) and content.role == "user" and bool(turn.text.strip())

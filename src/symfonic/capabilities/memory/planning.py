@@ -1,0 +1,426 @@
+"""One pass, planned: read, ask, propose. It holds no write lock and writes nothing.
+
+The plan is everything a commit needs. The same function serves the dry run and the real one, so
+they cannot differ.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from symfonic.capabilities.memory.changes import output_digest
+from symfonic.capabilities.memory.outcome import (
+    Declined,
+    Failed,
+    PhaseReport,
+    Ran,
+    RunReport,
+)
+from symfonic.capabilities.memory.records import Seen, canonical
+from symfonic.capabilities.memory.store import Answer, Commit, PendingRow
+from symfonic.capabilities.memory.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.collaborators import Question, Reader
+    from symfonic.capabilities.memory.limits import RunLimits
+    from symfonic.capabilities.memory.outcome import Outcome
+    from symfonic.capabilities.memory.phase import Phase
+    from symfonic.capabilities.memory.records import Plain, Record
+    from symfonic.capabilities.memory.retention import RetentionPolicy
+    from symfonic.capabilities.memory.scope import Scope
+    from symfonic.capabilities.memory.store import MemoryReader, MemoryStore, ScopeState
+
+_LOGGER = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sleep:
+    """What all passes of one sleep share; ``spent`` counts the drafts of earlier passes."""
+
+    now: datetime
+    spread_since: datetime
+    retention: RetentionPolicy
+    limits: RunLimits
+    spent: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A planned pass: what to commit, how to report it, and whether a backlog is left."""
+
+    commit: Commit
+    phases: tuple[PhaseReport, ...]
+    backlog: bool
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What the first snapshot and the readers found, per phase."""
+
+    taken: dict[str, list[PendingRow]] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+    fresh: dict[str, list[Seen]] = field(default_factory=dict)
+    answers: dict[str, Plain] = field(default_factory=dict)
+    asked: list[Answer] = field(default_factory=list)
+    failed: dict[str, Failed] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    phase: Phase
+    outcome: Outcome
+    changes: tuple[Change, ...]
+    duration_ms: float
+
+
+def plan_pass(
+    store: MemoryStore,
+    scope: Scope,
+    phases: Sequence[Phase],
+    sleep: Sleep,
+    *,
+    watch: Callable[[str], None],
+) -> Plan:
+    """Plan one pass of ``phases`` over a scope. ``watch`` is told the phase that comes next.
+
+    Readers and answerers work between snapshots, so that a slow model holds nothing open.
+    """
+    reading = _Reading()
+    with store.snapshot(scope) as reader:
+        unread = _select(reader, phases, sleep, reading)
+    _read(phases, unread, reading)
+    _ask(store, scope, phases, sleep, reading)
+    with store.snapshot(scope) as reader:
+        view = _view(reader, sleep, reading)
+        _drop_vanished(view, phases, reading)
+        done = [_propose(phase, view, reader, reading, watch) for phase in phases]
+        return _assemble(reader, view, done, sleep, reading)
+
+
+def _select(
+    reader: MemoryReader, phases: Sequence[Phase], sleep: Sleep, reading: _Reading
+) -> dict[str, list[tuple[Record, Sequence[Record]]]]:
+    """Take each phase's unread rows, and the episodes its reader is to be shown."""
+    unread: dict[str, list[tuple[Record, Sequence[Record]]]] = {}
+    for phase in phases:
+        if not (phase.reads or phase.reads_touched):
+            continue
+        rows, total = reader.pending(phase.name, until=sleep.now, cap=phase.cap(sleep.limits))
+        reading.taken[phase.name], reading.totals[phase.name] = rows, total
+        if phase.reader is None or not rows:
+            continue
+        episodes = sorted(reader.records([row.record for row in rows]), key=lambda r: r.order)
+        count = phase.reader.context
+        before = reader.before(episodes, count=count, with_calls=True) if count else {}
+        unread[phase.name] = [(episode, before.get(episode.id, ())) for episode in episodes]
+    return unread
+
+
+def _read(
+    phases: Sequence[Phase],
+    unread: Mapping[str, Sequence[tuple[Record, Sequence[Record]]]],
+    reading: _Reading,
+) -> None:
+    """Let each reader look at its episodes; one that raises fails its own phase only."""
+    for phase in phases:
+        if phase.reader is None:
+            continue
+        identity = phase.reader.identity
+        found = _attempt(phase, partial(_readings, phase.reader, unread.get(phase.name, ())))
+        if isinstance(found, Failed):
+            reading.failed[phase.name] = found
+        else:
+            reading.fresh[identity] = found
+
+
+def _readings(reader: Reader, unread: Sequence[tuple[Record, Sequence[Record]]]) -> list[Seen]:
+    found: list[Seen] = []
+    for episode, before in unread:
+        rows = list(reader.read(episode, before))
+        found += rows or [_nothing(reader.identity, episode)]
+    return found
+
+
+def _nothing(reader: str, episode: Record) -> Seen:
+    return Seen(
+        episode=episode.id, reader=reader, kind="nothing", key="", session=episode.session or "",
+        at=episode.at, score=0.0,
+    )  # fmt: skip
+
+
+def _ask(
+    store: MemoryStore, scope: Scope, phases: Sequence[Phase], sleep: Sleep, reading: _Reading
+) -> None:
+    """Put the phases' questions to their answerers, those with a stored answer left out."""
+    questions: list[tuple[Phase, Question]] = []
+    with store.snapshot(scope) as reader:
+        for phase in phases:
+            if phase.answer is None or phase.name in reading.failed:
+                continue
+            view = _view(reader, sleep, reading)
+            asked = _attempt(phase, partial(_questions, phase, view))
+            if isinstance(asked, Failed):
+                reading.failed[phase.name] = asked
+                continue
+            reading.answers |= reader.answers([question.key for question in asked])
+            questions += [(phase, q) for q in asked if q.key not in reading.answers]
+    for phase, question in questions:
+        if phase.name in reading.failed or phase.answer is None:
+            continue
+        body = _attempt(phase, partial(phase.answer, question))
+        if isinstance(body, Failed):
+            reading.failed[phase.name] = body
+            continue
+        reading.answers[question.key] = body
+        reading.asked.append(
+            Answer(
+                question=question.key,
+                collaborator=question.collaborator,
+                sources=tuple(sorted(episode.id for episode in question.episodes)),
+                body=body,
+            )
+        )
+
+
+def _questions(phase: Phase, view: View) -> list[Question]:
+    return list(phase.ask(view))
+
+
+def _view(reader: MemoryReader, sleep: Sleep, reading: _Reading) -> View:
+    return View(
+        reader,
+        now=sleep.now,
+        retention=sleep.retention,
+        limits=sleep.limits,
+        spread_since=sleep.spread_since,
+        unread={name: [row.record for row in rows] for name, rows in reading.taken.items()},
+        fresh=reading.fresh,
+        spent=sleep.spent,
+        answers=reading.answers,
+    )
+
+
+def _drop_vanished(view: View, phases: Sequence[Phase], reading: _Reading) -> None:
+    """Forget what was read in episodes that were erased while the readers worked."""
+    for phase in phases:
+        if phase.reader is None or phase.reader.identity not in reading.fresh:
+            continue
+        there = {record.id for record in view.unread(phase.name)}
+        identity = phase.reader.identity
+        reading.fresh[identity] = [s for s in reading.fresh[identity] if s.episode in there]
+
+
+def _propose(
+    phase: Phase,
+    view: View,
+    reader: MemoryReader,
+    reading: _Reading,
+    watch: Callable[[str], None],
+) -> _Done:
+    """Let one phase propose, drop what a person undid, and fold the rest into the view."""
+    watch(phase.name)
+    started = time.perf_counter()
+    changes: tuple[Change, ...] = ()
+    outcome: Outcome | None = reading.failed.get(phase.name)
+    if outcome is None:
+        outcome = _attempt(phase, partial(phase.propose, view))
+    if isinstance(outcome, Ran):
+        changes = _standing(phase, outcome.changes, reader)
+        view.fold(changes)
+    duration = (time.perf_counter() - started) * 1000
+    return _Done(phase=phase, outcome=outcome, changes=changes, duration_ms=duration)
+
+
+def _standing(
+    phase: Phase, changes: tuple[Change, ...], reader: MemoryReader
+) -> tuple[Change, ...]:
+    """The changes without the groups that a person undid or forgot.
+
+    A group that was undone comes back only with evidence that arrived later; one about a forgotten
+    record never does.
+    """
+    groups = sorted({c.group.id for c in changes if not c.derived})
+    if not groups:
+        return changes
+    blocked = {i for i, state in reader.states(groups).items() if state == "forgotten"}
+    undone = reader.undone(phase.name, groups)
+    if undone:
+        ends: dict[str, set[str]] = {}
+        for change in changes:
+            if change.group.id in undone:
+                ends.setdefault(change.group.id, set()).update(str(part) for part in change.row)
+        ids = sorted({i for row in ends.values() for i in row})
+        seq = {r.id: r.seq for r in reader.records(ids) if r.kind == "episode"}
+        for group, rows in ends.items():
+            latest = max((seq[i] for i in rows if i in seq), default=0)  # type: ignore[index]
+            if latest <= undone[group]:
+                blocked.add(group)
+    return tuple(c for c in changes if c.derived or c.group.id not in blocked)
+
+
+def _attempt(phase: Phase, work: Callable[[], T]) -> T | Failed:
+    """What ``work`` gives; the boundary at which a phase's error becomes its outcome."""
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - recorded with its traceback, never swallowed
+        cause = type(error).__name__
+        _LOGGER.error("maintenance.phase.failed phase=%s cause=%s", phase.name, cause)  # noqa: TRY400 - the traceback may quote a memory; the report keeps it, the log does not
+        return Failed(
+            reason=f"{cause}: {error}", traceback="".join(traceback.format_exception(error))
+        )
+
+
+def _assemble(
+    reader: MemoryReader, view: View, done: Sequence[_Done], sleep: Sleep, reading: _Reading
+) -> Plan:
+    """Everything the commit writes, and the report of it."""
+    state = reader.state
+    changes = tuple(change for part in done for change in part.changes)
+    ran = [part for part in done if isinstance(part.outcome, Ran)]
+    prints = {part.phase.name: canonical(dict(part.phase.reading)) for part in ran}
+    reread = _reread(state, [part.phase for part in ran], prints)
+    readers = {p.phase.reader.identity for p in ran if p.phase.reader is not None}
+    phases = tuple(_phase_report(reader, part, reading, reread) for part in done)
+    queue = _queue(done)
+    cleared = [
+        row
+        for part in ran
+        if isinstance(part.outcome, Ran)
+        for row in reading.taken.get(part.phase.name, ())
+        if row.record not in part.outcome.kept
+    ]
+    commit = Commit(
+        kind="deep",
+        clock=sleep.now,
+        changes=changes,
+        digest=output_digest(changes),
+        input_digest=view.input_digest(_header(state, done, sleep)),
+        read=view.handed_out,
+        done=tuple(cleared),
+        seen=tuple(s for i in sorted(readers) for s in reading.fresh.get(i, ())),
+        answers=tuple(reading.asked),
+        queue=queue,
+        reread=reread,
+        reading=prints,
+    )
+    backlog = bool(reread or queue.keys() & {part.phase.name for part in ran}) or any(
+        p.left for p in phases if p.outcome == "ran"
+    )
+    return Plan(commit=commit, phases=phases, backlog=backlog)
+
+
+def _reread(
+    state: ScopeState, phases: Sequence[Phase], prints: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """The phases whose reading settings are not those of their last run, and what they read."""
+    last = state.settings.get("deep", {})
+    return {
+        phase.name: phase.reads
+        for phase in phases
+        if phase.reads and phase.name in last and last[phase.name] != prints[phase.name]
+    }
+
+
+def _queue(done: Sequence[_Done]) -> dict[str, tuple[str, ...]]:
+    """What this pass writes is unread for a phase that did not end as ``Ran`` after it."""
+    queued: dict[str, tuple[str, ...]] = {}
+    for place, reading in enumerate(done):
+        phase = reading.phase
+        wanted: set[str] = set()
+        for writer in done[place + 1 :] if isinstance(reading.outcome, Ran) else done:
+            for change in writer.changes:
+                if change.operation != "add":
+                    continue
+                if change.table == "record" and change.after["kind"] in phase.reads:
+                    wanted.add(str(change.row[0]))
+                elif change.table == "link" and phase.reads_touched and change.row[1] == "mentions":
+                    wanted.add(str(change.row[2]))
+        if wanted:
+            queued[phase.name] = tuple(sorted(wanted))
+    return queued
+
+
+def _header(state: ScopeState, done: Sequence[_Done], sleep: Sleep) -> dict[str, Any]:
+    """What the input consists of besides rows: settings, limits, clock and salt."""
+    return {
+        "scope": state.path,
+        "salt": state.salt.hex(),
+        "clock": sleep.now.isoformat(),
+        "spread_since": sleep.spread_since.isoformat(),
+        "retention": asdict(sleep.retention),
+        "limits": asdict(sleep.limits),
+        "phases": [[part.phase.name, dict(part.phase.settings)] for part in done],
+    }
+
+
+def _phase_report(
+    reader: MemoryReader,
+    part: _Done,
+    reading: _Reading,
+    reread: Mapping[str, tuple[str, ...]],
+) -> PhaseReport:
+    name = part.phase.name
+    waiting = reading.totals.get(name, 0)
+    duration = round(part.duration_ms, 3)
+    match part.outcome:
+        case Ran() as ran:
+            again = _count(reader, reread[name]) if name in reread else 0
+            left = waiting - len(reading.taken.get(name, ())) + ran.counts.get("left", 0)
+            return PhaseReport(
+                name=name,
+                outcome="ran",
+                looked_at=ran.looked_at,
+                changes=len(part.changes),
+                left=left,
+                reread=again,
+                dropped=len(ran.changes) - len(part.changes),
+                counts=dict(ran.counts),
+                notes=ran.notes,
+                duration_ms=duration,
+            )
+        case Declined() as declined:
+            return PhaseReport(
+                name=name,
+                outcome="declined",
+                reason=declined.reason,
+                knob=declined.knob,
+                left=waiting,
+                duration_ms=duration,
+            )
+        case Failed() as failed:
+            return PhaseReport(
+                name=name,
+                outcome="failed",
+                reason=failed.reason,
+                notes=(failed.traceback,),
+                left=waiting,
+                duration_ms=duration,
+            )
+
+
+def _count(reader: MemoryReader, kinds: Sequence[str]) -> int:
+    records: dict[str, dict[str, int]] = reader.stats()["records"]
+    return sum(sum(records.get(kind, {}).values()) for kind in kinds)
+
+
+def describe(commit: Commit, phases: tuple[PhaseReport, ...], **facts: Any) -> RunReport:  # noqa: ANN401
+    """The report of a planned or committed pass."""
+    return RunReport(
+        kind=commit.kind,
+        clock=commit.clock.isoformat(),
+        digest=commit.digest,
+        input_digest=commit.input_digest,
+        change_count=len(commit.changes),
+        phases=phases,
+        **facts,
+    )

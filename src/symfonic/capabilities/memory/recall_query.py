@@ -1,0 +1,199 @@
+"""What a question asks of the text index: its words, identifiers, and whether time decides.
+
+A question is talk, not a query language. Joining its words by AND makes every sentence miss,
+joining all of them by OR lets "in" match hundreds of rows, and a length floor loses CI and Go. So
+words that ask and bind are dropped, identifiers become one phrase, the rest is joined by OR, and
+recall weighs what matched. Raw input never reaches the index: what is sent is made of letters and
+digits in quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from symfonic.capabilities.memory.stop_words import (
+    FIRST_WORDS,
+    GENERIC_AFTER_TIME_WORDS,
+    LATEST_WORDS,
+    NOT_AN_ORDER_BEFORE,
+    OPERATORS,
+    STOP_WORDS,
+)
+from symfonic.capabilities.memory.text_terms import UNSPACED, fold, pairs, parts
+
+TermKind = Literal["word", "identifier", "pair"]
+TimeOrder = Literal["latest", "first"]
+
+MOST_TERMS: Final = 48
+"""Terms of one question that are looked for: a pasted page is no sharper than its beginning."""
+MOST_CHARACTERS: Final = 8_000
+LEAST_PREFIX: Final = 4
+LEAST_MISSPELT: Final = 5
+
+_TOKEN: Final = re.compile(r"[^\W_]+")
+_CHUNK: Final = re.compile(r"\w+://[^\s\"<>]+|[^\s,;!?\"“”„«»()\[\]{}<>|…—–、。，；！？]+")
+_JOINT: Final = re.compile(r"\.{2,}|-{2,}|:{2,}")
+_EDGES: Final = re.compile(r"^[^\w]+|[^\w]+$")
+_POSSESSIVE: Final = re.compile(r"'(?:s|S)?$")
+_VERSION: Final = re.compile(r"[vV]\d+(?:[._]\d+)*$")
+_TWO_WORDS: Final = re.compile(r"[a-z]{3,}/[a-z]{3,}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One thing looked for: any of ``forms``, each the tokens of one phrase in order.
+
+    An identifier is found whole or not at all: ``QLX-4472`` must not bring up ``QLX-4471``.
+    A pair is two characters of a script that is written without spaces.
+    """
+
+    text: str
+    kind: TermKind
+    forms: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question, taken apart. ``order`` says that time decides among comparable matches."""
+
+    text: str
+    terms: tuple[Term, ...] = ()
+    order: TimeOrder | None = None
+    truncated: bool = False
+
+
+def query_terms(query: str) -> Query:
+    """The terms of a question in order, each once; none where it only asks and binds."""
+    text = fold(query[:MOST_CHARACTERS])
+    words = [_POSSESSIVE.sub("", word) for word in _chunks(text)]
+    words = [word for word in words if _TOKEN.search(word)]
+    stops = _stops_of([word.lower() for word in words])
+    order = _time_order([word.lower() for word in words])
+    shouting = len(words) > 1 and not any(letter.islower() for letter in text)
+    terms: dict[str, Term] = {}
+    for word in words:
+        if _is_kept(word, stops, shouting=shouting):
+            for term in _terms_of(word):
+                terms.setdefault(term.text, term)
+    kept = _without_time_words(list(terms.values()), order)
+    return Query(
+        text=query, terms=tuple(kept[:MOST_TERMS]), order=order,
+        truncated=len(query) > MOST_CHARACTERS or len(kept) > MOST_TERMS,
+    )  # fmt: skip
+
+
+def expression(query: Query) -> str:
+    """The full-text expression that matches any of the terms; empty where there is none.
+
+    It speaks of the text alone; the store adds whose memory it searches.
+    """
+    phrases = dict.fromkeys(" ".join(form) for term in query.terms for form in term.forms)
+    return " OR ".join(f'"{phrase}"' for phrase in phrases)
+
+
+def beginning(term: Term) -> str | None:
+    """The first letters under which a misspelt word may be found; ``None`` where it is not one.
+
+    Six tenths of the word, at least four letters. Identifiers and numbers have no near spelling:
+    another version is another version.
+    """
+    if term.kind != "word" or len(term.text) < LEAST_MISSPELT or not term.text.isalpha():
+        return None
+    return term.text[: max(LEAST_PREFIX, round(len(term.text) * 0.6))]
+
+
+def beginning_expression(prefixes: list[str]) -> str:
+    """The full-text expression that matches any word with one of these beginnings."""
+    return " OR ".join(f'"{prefix}" *' for prefix in prefixes)
+
+
+def _chunks(text: str) -> list[str]:
+    """The words as they were written, connectors inside them kept."""
+    joined = re.sub(r"(?<=\d),(?=\d)", ".", text)  # 1,000 is one number
+    found: list[str] = []
+    for chunk in _CHUNK.findall(joined):
+        for piece in [chunk] if "://" in chunk else _JOINT.split(chunk):
+            trimmed = _EDGES.sub("", piece)
+            if _TWO_WORDS.match(trimmed):
+                found.extend(trimmed.split("/"))
+            else:
+                found.append(trimmed)
+    return found
+
+
+def _stops_of(words: list[str]) -> frozenset[str]:
+    """The stop words of the language that most of the words belong to; English where even.
+
+    One list for all would drop English "die", "war" and "hat" for the sake of German.
+    """
+    counts = [(sum(word in stops for word in words), stops) for stops in STOP_WORDS.values()]
+    return max(counts, key=lambda pair: pair[0])[1]
+
+
+def _is_kept(word: str, stops: frozenset[str], *, shouting: bool) -> bool:
+    """Whether a word says what is looked for; an abbreviation (IT, US) does though "it" does not."""
+    lower = word.lower()
+    if word in OPERATORS:
+        return False
+    if len(word) == 1 and word.isascii() and word.isalpha():
+        return word.isupper() and word not in "AI" and not shouting
+    if lower not in stops:
+        return True
+    return word.isupper() and 2 <= len(word) <= 3 and not shouting
+
+
+def _terms_of(word: str) -> list[Term]:
+    if UNSPACED.search(word):
+        return _unspaced_terms(word)
+    tokens = tuple(_TOKEN.findall(word.lower()))
+    split = tuple(token.lower() for piece in _TOKEN.findall(word) for token in parts(piece))
+    forms = [tokens]
+    if split != tokens:
+        forms.append(split)
+    if _VERSION.match(word):
+        forms.append((tokens[0][1:], *tokens[1:]))
+    if len(tokens) > 1 and "".join(tokens).isalpha() and not re.search(r"[/:.@]", word):
+        forms.append(("".join(tokens),))
+    is_word = len(tokens) == 1 and tokens[0].isalpha()
+    return [Term(text=word.lower(), kind="word" if is_word else "identifier", forms=tuple(forms))]
+
+
+def _unspaced_terms(word: str) -> list[Term]:
+    """The pairs of each run; endings written in hiragana only are left out beside other pairs."""
+    terms: list[Term] = []
+    for run in UNSPACED.findall(word):
+        found = pairs(run)
+        marked = [
+            pair for pair in found if not all("\u3040" <= letter <= "\u309f" for letter in pair)
+        ]
+        terms.extend(Term(text=pair, kind="pair", forms=((pair,),)) for pair in marked or found)
+    for piece in UNSPACED.split(word):
+        if _TOKEN.search(piece):
+            terms.extend(_terms_of(_EDGES.sub("", piece)))
+    return terms
+
+
+def _time_order(words: list[str]) -> TimeOrder | None:
+    """Which end of time the question asks for; ``None`` where it asks for neither, or for both."""
+    found: set[TimeOrder] = set()
+    for word, after in zip(words, [*words, ""][1:], strict=True):
+        if after in NOT_AN_ORDER_BEFORE:
+            continue
+        if word in LATEST_WORDS:
+            found.add("latest")
+        elif word in FIRST_WORDS:
+            found.add("first")
+    return found.pop() if len(found) == 1 else None
+
+
+def _without_time_words(terms: list[Term], order: TimeOrder | None) -> list[Term]:
+    """The terms but for the words that only ask for an end of time, where others are left.
+
+    An old row that says "current state" is no better an answer for echoing the question.
+    """
+    if order is None:
+        return terms
+    asking = LATEST_WORDS | FIRST_WORDS | GENERIC_AFTER_TIME_WORDS
+    return [term for term in terms if term.text not in asking] or terms

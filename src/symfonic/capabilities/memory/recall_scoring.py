@@ -1,0 +1,131 @@
+"""How well a candidate answers a question: what it matched, who said it, and what stands beside it.
+
+The index only proposes candidates. Its own score counts a word's rows over every scope, differs
+between stores, and lets one word said five times outrank three words said once. So a candidate is
+weighed here, from its text and from counts of the reader's own records.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from symfonic.capabilities.memory.records import Episode, rounded
+from symfonic.capabilities.memory.text_terms import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symfonic.capabilities.memory.recall_matching import Match
+    from symfonic.capabilities.memory.recall_query import Query
+    from symfonic.capabilities.memory.records import Record, RecordId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallWeights:
+    """What each part of a score is worth, beside a text match of 0 to 1.
+
+    Chosen on LoCoMo (recall of the evidence turns among the first ten, ``benchmarks/
+    recall_locomo.py``); each part alone is worth what its line says, on conversations apart and on
+    all in one scope. Between half and twice these values the result moves by less than a point.
+    """
+
+    candidates: int = 200
+    """Rows asked of the text index: later ones matched only words that nearly every row has."""
+    seeds: int = 20
+    """Best rows whose neighbours are fetched even where they matched nothing."""
+    saturation: float = 0.5
+    """What a repeated word adds: little, because a turn that repeats a word rarely says more."""
+    length: float = 0.4
+    """How much a text longer than the usual one is discounted: it matches more by accident."""
+    usual_length: int = 200
+    """Characters below which no text is discounted."""
+    phrase: float = 0.2
+    """For words of the question that stand together in the text as well (0.3 points)."""
+    speaker: float = 0.8
+    """Share added to turns of a person whom the question names (3 points; 9 in one scope)."""
+    named: float = 0.3
+    """What that name in a text counts beside another word: turns *to* a person hold it most
+    (2 points)."""
+    neighbour: float = 0.5
+    """Share of its match that a turn lends to the one before and after: an answer lacks the words
+    of its question (with the next line 9 points, 4 of them turns that matched nothing)."""
+    second_neighbour: float = 0.25
+    """The same for the turns after next."""
+    session: float = 0.4
+    """Share of a session's best three matches that all its turns get: they have one subject
+    (2 points)."""
+    comparable: int = 10
+    """Best matches that a question for the latest or first puts in order of time."""
+
+
+DEFAULT_WEIGHTS: Final = RecallWeights()
+
+
+@dataclass(slots=True, kw_only=True)
+class Candidate:
+    """A record under consideration; ``parts`` add up to its score, 0 to 1 once scaled.
+
+    ``match`` is ``None`` for a turn that matched nothing and stands beside ones that did.
+    """
+
+    record: Record
+    match: Match | None = None
+    parts: dict[str, float] = field(default_factory=dict)
+    approximate: bool = False
+    evidence: tuple[RecordId, ...] = ()
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return math.fsum(self.parts.values())
+
+
+def score_text(
+    candidates: Sequence[Candidate], query: Query, *, stored: int, weights: RecallWeights
+) -> frozenset[str]:
+    """Set each candidate's ``text`` and ``phrase`` parts; the speakers whom the question names.
+
+    A term weighs by its rarity among ``stored`` records, as far as the candidates show it: what
+    the index left out holds only common words. Words that no record holds count too, so that a
+    question mostly about something else gets a low score.
+    """
+    matches = [candidate.match for candidate in candidates if candidate.match is not None]
+    speakers = _speakers(candidates)
+    named = frozenset(term.text for term in query.terms) & speakers
+    total = max(stored, len(matches))
+    rarity: list[float] = []
+    for position, term in enumerate(query.terms):
+        rows = sum(1 for match in matches if match.counts[position])
+        weight = math.log1p((total - rows + 0.5) / (rows + 0.5))
+        rarity.append(weight * (weights.named if term.text in named else 1.0))
+    whole = math.fsum(rarity) or 1.0
+    mean = sum(match.length for match in matches) / max(1, len(matches))
+    usual = max(mean, weights.usual_length)
+    for candidate in candidates:
+        if candidate.match is not None:
+            discount = 1 + weights.length * max(0.0, candidate.match.length / usual - 1)
+            shares = (
+                weight * _saturated(count, weights.saturation, discount)
+                for weight, count in zip(rarity, candidate.match.counts, strict=True)
+            )
+            candidate.parts["text"] = rounded(math.fsum(shares) / whole)
+            candidate.parts["phrase"] = rounded(weights.phrase * candidate.match.adjacent)
+    return named
+
+
+def _saturated(count: int, saturation: float, discount: float) -> float:
+    """The worth of a word that occurs ``count`` times, at most 1."""
+    return min(1.0, count * (1 + saturation) / (count + saturation * discount))
+
+
+def _speakers(candidates: Sequence[Candidate]) -> frozenset[str]:
+    """Every part of the names of those who spoke the candidates, folded."""
+    return frozenset(part for c in candidates for part in speaker_names(c.record))
+
+
+def speaker_names(record: Record) -> list[str]:
+    """The parts of a turn's speaker's name, folded and in lower case; none for other records."""
+    name = record.content.name if isinstance(record.content, Episode) else None
+    return fold(name).lower().split() if name else []

@@ -1,0 +1,558 @@
+"""``Memory``: the operations that the command line, servers and programs share.
+
+It is thread-safe, and a context manager. Recall never waits for a writer: what it used is kept
+aside and written by the next operation that writes, or at close.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from symfonic.capabilities.memory.changes import Group, add_record, edit_record, output_digest
+from symfonic.capabilities.memory.compose import compose_collaborators
+from symfonic.capabilities.memory.errors import DraftAlreadyDecided, InputError, RecordNotFound
+from symfonic.capabilities.memory.importing import IngestReport, import_source
+from symfonic.capabilities.memory.ingest.inputs import turns_from_messages
+from symfonic.capabilities.memory.ingest.normalise import clean
+from symfonic.capabilities.memory.maintenance import Maintenance, run_id, system_clock
+from symfonic.capabilities.memory.outcome import RunReport
+from symfonic.capabilities.memory.policy import LearningPolicy
+from symfonic.capabilities.memory.recall import Recall, recall
+from symfonic.capabilities.memory.records import (
+    KINDS,
+    Note,
+    Procedure,
+    Record,
+    RecordId,
+    Use,
+    identify,
+    to_microseconds,
+)
+from symfonic.capabilities.memory.retention import RetentionPolicy
+from symfonic.capabilities.memory.roster import consolidation_phases, subscriptions_of
+from symfonic.capabilities.memory.scope import Scope
+from symfonic.capabilities.memory.settings import fingerprint
+from symfonic.capabilities.memory.store import Commit
+from symfonic.capabilities.memory.stores import open_store
+from symfonic.capabilities.memory.strength import base_strength
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from symfonic.capabilities.memory.collaborators import Clock
+    from symfonic.capabilities.memory.limits import RunLimits
+    from symfonic.capabilities.memory.outcome import SleepReport
+    from symfonic.capabilities.memory.records import Kind, Status
+    from symfonic.capabilities.memory.store import (
+        Ingested,
+        JournalRow,
+        MemoryReader,
+        MemoryStore,
+        Receipt,
+        RunRow,
+        Subscription,
+    )
+
+_HOUR = 3_600_000_000
+_MANY = 2**31
+
+
+class Memory:
+    """An agent's memory in one store.
+
+    Every method takes ``scope``, a path such as ``acme/ana``; there is no default, because a
+    forgotten scope must not read or write somebody else's memory. Times must be aware; ``now``
+    defaults to ``clock``.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        clock: Clock | None = None,
+        salt: bytes | None = None,
+        retention: RetentionPolicy | None = None,
+    ) -> None:
+        self.store = store
+        self._clock = clock or system_clock
+        self._salt = salt
+        self._retention = retention or RetentionPolicy()
+        self._subscriptions = _subscriptions()
+        self._uses: dict[str, dict[tuple[RecordId, int], Use]] = {}
+        self._uses_lock = threading.Lock()
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Path,
+        *,
+        create: bool = True,
+        clock: Clock | None = None,
+        salt: bytes | None = None,
+        retention: RetentionPolicy | None = None,
+    ) -> Self:
+        """The memory at a path. ``salt`` keys the ids of scopes that are created, random if unset.
+
+        Raises ``StoreUnavailable``, ``SchemaMismatch``.
+        """
+        return cls(open_store(url, create=create), clock=clock, salt=salt, retention=retention)
+
+    def close(self) -> None:
+        """Write what recall has used, and close the store."""
+        try:
+            self.flush_uses()
+        finally:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- taking in
+
+    def add_turn(
+        self,
+        messages: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+        *,
+        scope: str,
+        session: str,
+        timezone: str | None = None,
+        now: datetime | None = None,
+    ) -> Ingested:
+        """Store what was just said, in one transaction; safe to call with the whole history again.
+
+        ``messages`` have the OpenAI shape (``role``, ``content``, ``tool_calls``) or the plain one
+        (``role``, ``text``, ``at``, …). Raises ``InputError`` for a message that cannot be read.
+        """
+        where, moment = self._begin(scope), self._now(now)
+        turns = turns_from_messages(messages, session=session, timezone=timezone, now=moment)
+        return self.store.add_turns(where, turns, now=moment, subscriptions=self._subscriptions)
+
+    def ingest(
+        self,
+        source: str | Path | Iterable[Mapping[str, Any]],
+        *,
+        scope: str,
+        format: str | None = None,  # noqa: A002 - the word that users see
+        timezone: str | None = None,
+        session: str | None = None,
+        rejects: Path | None = None,
+        now: datetime | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> IngestReport:
+        """Read a log file, or dicts, into memory; see :func:`import_source`."""
+        where = self._begin(scope)
+        return import_source(
+            self.store, where, source, now=self._now(now), subscriptions=self._subscriptions,
+            format=format, timezone=timezone, session=session, rejects=rejects, progress=progress,
+        )  # fmt: skip
+
+    def remember(
+        self,
+        text: str,
+        *,
+        scope: str,
+        expires: datetime | None = None,
+        due: datetime | None = None,
+        by: str = "user",
+        now: datetime | None = None,
+    ) -> RecordId:
+        """Keep a note: for good, until ``expires`` (working memory), or due at a time (an intention).
+
+        The same note again changes nothing. Raises ``InputError`` for an empty one.
+        """
+        where, moment = self._begin(scope), self._now(now)
+        words = clean(text).strip()
+        if not words:
+            raise InputError("There is nothing to remember: the text is empty.")
+        if expires is not None and due is not None:
+            raise InputError("A note either expires or falls due; give one of the two times.")
+        kind = "working" if expires else "prospective" if due else "kept"
+        until = expires or due
+        with self.store.snapshot(where) as reader:
+            state = reader.state
+            key = f"{kind}:{until.isoformat() if until else ''}:{words}"
+            i = identify(state.salt, "note", key)
+            if reader.states([i]).get(i) not in {None, "forgotten"}:
+                return i
+        note = Record(
+            id=i, scope=scope, kind="note", key=key, content=Note(note_kind=kind), text=words,  # type: ignore[arg-type]
+            pinned=kind == "kept", strength=base_strength(moment, state.half_life_hours),
+            occurred_at=moment, recorded_at=moment, until=until,
+        )  # fmt: skip
+        group = Group(phase="user", kind="note", id=i)
+        self._user_commit(where, [add_record(group, note, f"remembered by {by}")], moment)
+        return i
+
+    # -- recall
+
+    def recall(
+        self,
+        query: str,
+        *,
+        scope: str,
+        limit: int | None = 10,
+        token_budget: int | None = None,
+        kinds: Sequence[Kind] | None = None,
+        offset: int = 0,
+        as_of: datetime | None = None,
+        explain: bool = False,
+        record_uses: bool = True,
+        now: datetime | None = None,
+    ) -> Recall:
+        """What answers ``query``, from this scope and its ancestors; see :func:`recall`.
+
+        Each returned record counts as used in this hour unless ``record_uses`` is false.
+        """
+        where, moment = Scope(scope), self._now(now)
+        unknown = sorted(set(kinds or ()) - set(KINDS))
+        if unknown:
+            raise InputError(f"{unknown[0]!r} is no kind of record; there are {', '.join(KINDS)}.")
+        with self.store.snapshot(where) as reader:
+            answer = recall(
+                reader, query, now=moment, limit=limit, token_budget=token_budget, kinds=kinds,
+                offset=offset, as_of=as_of, explain=explain,
+            )  # fmt: skip
+        if record_uses:
+            self._record_uses(where, [item.id for item in answer.items], moment)
+        return answer
+
+    def flush_uses(self) -> None:
+        """Write the uses that recall has kept aside."""
+        with self._uses_lock:
+            waiting, self._uses = self._uses, {}
+        for path in sorted(waiting):
+            uses = [waiting[path][key] for key in sorted(waiting[path])]
+            self.store.add_uses(Scope(path), uses, subscriptions=self._subscriptions)
+
+    def _record_uses(self, scope: Scope, ids: Sequence[RecordId], now: datetime) -> None:
+        hour = to_microseconds(now) // _HOUR
+        with self._uses_lock:
+            waiting = self._uses.setdefault(scope.path, {})
+            for i in ids:
+                known = waiting.get((i, hour))
+                weight = 1.0 if known is None else known.weight + 1.0
+                waiting[i, hour] = Use(record=i, hour=hour, kind="recalled", weight=weight)
+
+    # -- the maintenance run
+
+    def maintenance(
+        self,
+        policy: LearningPolicy | None = None,
+        *,
+        retention: RetentionPolicy | None = None,
+        limits: RunLimits | None = None,
+        given: Mapping[str, Any] | None = None,
+        sources: Mapping[str, str] | None = None,
+        watch: Callable[[int, str], None] | None = None,
+    ) -> Maintenance:
+        """The engine for a policy, with its settings and their sources ready for the report."""
+        chosen = policy or LearningPolicy()
+        kept = retention or self._retention
+        collaborators = compose_collaborators(chosen, **(given or {}))
+        phases = consolidation_phases(**chosen.as_phase_kwargs(), collaborators=collaborators)
+        engine = Maintenance(
+            self.store, phases, retention=kept, limits=limits, clock=self._clock, watch=watch
+        )
+        settings = {**chosen.as_kwargs(), **asdict(kept), **asdict(engine.limits)}
+        engine.facts = {
+            "settings": settings,
+            "sources": dict(sources or dict.fromkeys(settings, "default")),
+            "fingerprint": fingerprint(chosen, kept, engine.limits),
+        }
+        return engine
+
+    def sleep(
+        self,
+        *,
+        scope: str,
+        policy: LearningPolicy | None = None,
+        retention: RetentionPolicy | None = None,
+        limits: RunLimits | None = None,
+        given: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
+    ) -> SleepReport:
+        """Run maintenance on a scope until nothing is left; see ``Maintenance.run``."""
+        engine = self.maintenance(policy, retention=retention, limits=limits, given=given)
+        return self.run_maintenance(engine, scope=scope, now=now)
+
+    def run_maintenance(
+        self, engine: Maintenance, *, scope: str, now: datetime | None = None
+    ) -> SleepReport:
+        """Run an engine of :meth:`maintenance`, recorded uses first."""
+        self.flush_uses()
+        return engine.run(Scope(scope), now=now)
+
+    def plan(
+        self,
+        *,
+        scope: str,
+        policy: LearningPolicy | None = None,
+        retention: RetentionPolicy | None = None,
+        limits: RunLimits | None = None,
+        given: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
+    ) -> RunReport:
+        """Plan a run and keep it for :meth:`diff` and :meth:`apply`; memory is not changed."""
+        self.flush_uses()
+        engine = self.maintenance(policy, retention=retention, limits=limits, given=given)
+        return engine.plan(Scope(scope), now=now)
+
+    def apply(self, run: str) -> RunRow:
+        """Commit a kept plan. Raises ``StaleWrite`` where memory has changed since."""
+        scope, number = split_run_id(run)
+        self.flush_uses()
+        self.maintenance().apply(scope, number)
+        return self.run(run)
+
+    def undo(
+        self, run: str, *, groups: Sequence[str] = (), now: datetime | None = None
+    ) -> RunReport:
+        """Take back a run or some of its groups. Raises ``UndoRefused``."""
+        scope, number = split_run_id(run)
+        self.flush_uses()
+        return self.maintenance().undo(scope, number, groups=groups, now=now)
+
+    def run(self, run: str) -> RunRow:
+        """One run. Raises ``RecordNotFound``."""
+        scope, number = split_run_id(run)
+        with self.store.snapshot(scope) as reader:
+            return reader.run(number)
+
+    def runs(self, *, scope: str, limit: int = 50) -> list[RunRow]:
+        """The latest runs, newest first."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            return reader.runs(limit=limit)
+
+    def diff(self, run: str) -> list[JournalRow]:
+        """A planned or committed run's changes, in order, with what stood there before."""
+        scope, number = split_run_id(run)
+        with self.store.snapshot(scope) as reader:
+            reader.run(number)
+            return reader.journal(number)
+
+    def records(self, ids: Sequence[str], *, scope: str) -> dict[RecordId, Record]:
+        """Records by id, of this scope and its ancestors; missing ones are left out."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            return {record.id: record for record in reader.records(ids)}
+
+    # -- review
+
+    def procedures(self, *, scope: str, status: Status | None = "draft") -> list[Record]:
+        """The scope's procedures of one status, or all for ``None``, newest first."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            return reader.list_records(kinds=("procedure",), status=status, limit=_MANY)
+
+    def procedure(self, i: str, *, scope: str) -> tuple[Record, list[Record]]:
+        """A procedure by id or a beginning of it, with the episodes it rests on, oldest first."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            record = _find(reader, i)
+            links = reader.links(
+                [record.id], kinds=("evidence",), direction="out", per_record=_MANY
+            )
+            episodes = reader.records([link.target for link in links])
+        return record, sorted(episodes, key=lambda r: r.order)
+
+    def decide(
+        self,
+        i: str,
+        decision: Status,
+        *,
+        scope: str,
+        by: str,
+        now: datetime | None = None,
+    ) -> Record:
+        """Approve, reject or retire a procedure, by a person who is named.
+
+        Raises ``DraftAlreadyDecided``: a decision is changed only by retiring what was approved.
+        """
+        where, moment = self._begin(scope), self._now(now)
+        if not by.strip():
+            raise InputError("Say who decides: a decision without a name cannot be accounted for.")
+        with self.store.snapshot(where) as reader:
+            before = _find(reader, i)
+        allowed = {"approved": {"draft"}, "rejected": {"draft"}, "retired": {"draft", "approved"}}
+        if before.status not in allowed.get(decision, set()):
+            raise DraftAlreadyDecided(
+                f"The procedure {before.id} is {before.status}; it cannot be {decision} now.",
+                id=before.id,
+                status=before.status,
+            )
+        content = before.content
+        assert isinstance(content, Procedure)  # noqa: S101 - _find gives procedures only
+        after = replace(
+            before,
+            status=decision,
+            content=replace(content, decided_by=by, decided_at=moment.isoformat()),
+        )
+        group = Group(phase="user", kind="procedure", id=before.id)
+        change = edit_record(group, before, after, f"{decision} by {by}")
+        self._user_commit(
+            where, [] if change is None else [change], moment, read=((before.id, before.version),)
+        )
+        return after
+
+    # -- erasure, export, care
+
+    def find_forgettable(
+        self,
+        *,
+        scope: str,
+        records: Sequence[str] = (),
+        session: str | None = None,
+        entity: str | None = None,
+        everything: bool = False,
+    ) -> list[RecordId]:
+        """The ids that :meth:`forget` would erase, for a preview."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            if everything:
+                return reader.all_records()
+            chosen: set[RecordId] = {r.id for r in reader.records(records) if r.scope == scope}
+            missing = sorted(set(records) - chosen)
+            if missing:
+                raise RecordNotFound(f"There is no record {missing[0]} in scope {scope}.")
+            if session is not None:
+                chosen |= set(reader.session_episodes(session))
+            if entity is not None:
+                chosen |= _about_entity(reader, entity)
+        return sorted(chosen)
+
+    def forget(self, ids: Sequence[str], *, scope: str) -> Receipt:
+        """Erase records and all that only they support, from every table, index and plan.
+
+        It cannot be undone. The receipt holds ids and counts, no text.
+        """
+        where = Scope(scope)
+        self.flush_uses()
+        return self.store.forget(where, ids, subscriptions=self._subscriptions)
+
+    def export(self, *, scope: str) -> Iterator[dict[str, Any]]:
+        """Every row of the scope, tombstones and history included, as plain values."""
+        self.flush_uses()
+        return self.store.dump(Scope(scope))
+
+    def restore_rows(self, rows: Iterable[Mapping[str, Any]], *, scope: str) -> dict[str, int]:
+        """Bring exported rows into a scope; how many were added per table."""
+        self.flush_uses()
+        return self.store.load(Scope(scope), rows)
+
+    def stats(self, *, scope: str) -> dict[str, Any]:
+        """Counts of the scope's records, links, unread rows and runs."""
+        self.flush_uses()
+        with self.store.snapshot(Scope(scope)) as reader:
+            return reader.stats()
+
+    # -- private
+
+    def _begin(self, scope: str) -> Scope:
+        """Make sure of the scope, and write the uses that wait."""
+        where = Scope(scope)
+        self.store.ensure_scope(
+            where, half_life_hours=self._retention.half_life_days * 24, salt=self._salt
+        )
+        self.flush_uses()
+        return where
+
+    def _now(self, now: datetime | None) -> datetime:
+        moment = self._clock() if now is None else now
+        if moment.tzinfo is None:
+            raise InputError(f"The time {moment.isoformat()} has no zone; give an aware one.")
+        return moment.astimezone(UTC)
+
+    def _user_commit(
+        self,
+        scope: Scope,
+        changes: Sequence[Any],
+        now: datetime,
+        read: tuple[tuple[str | int, ...], ...] = (),
+    ) -> None:
+        digest = output_digest(changes)
+        report = RunReport(
+            run_id="", scope=scope.path, kind="user", status="committed", clock=now.isoformat(),
+            digest=digest, change_count=len(changes),
+        )  # fmt: skip
+        commit = Commit(
+            kind="user", clock=now, changes=tuple(changes), digest=digest, read=read,
+            report=report.as_dict(), queue=_queue(self._subscriptions, changes),
+        )  # fmt: skip
+        self.store.commit(scope, commit, lease=None)
+
+
+def split_run_id(run: str) -> tuple[Scope, int]:
+    """The scope and number of a run's name. Raises ``InputError`` for another text."""
+    path, mark, number = run.rpartition("#")
+    if not mark or not number.isascii() or not number.isdigit():
+        raise InputError(
+            f"{run!r} is no run. Runs are named like acme/ana#12; 'symfonic-memory runs' lists them."
+        )
+    return Scope(path), int(number)
+
+
+def _subscriptions() -> tuple[Subscription, ...]:
+    """Of the whole roster, composed or not: a phase switched on later finds its backlog."""
+    policy = LearningPolicy(enable_entity_linker=True, promotion_use_tool_calls_fallback=True)
+    phases = consolidation_phases(
+        **policy.as_phase_kwargs(), collaborators=compose_collaborators(policy)
+    )
+    return subscriptions_of(phases)
+
+
+def _queue(subscriptions: Sequence[Subscription], changes: Sequence[Any]) -> dict[str, Any]:
+    added = [
+        (str(change.row[0]), change.after["kind"])
+        for change in changes
+        if change.operation == "add" and change.table == "record"
+    ]
+    found = {s.phase: tuple(i for i, kind in added if kind in s.reads) for s in subscriptions}
+    return {phase: ids for phase, ids in found.items() if ids}
+
+
+def _find(reader: MemoryReader, i: str) -> Record:
+    """A procedure by its id, or by a beginning that only one has."""
+    procedures = reader.list_records(kinds=("procedure",), limit=_MANY)
+    found = [r for r in procedures if r.id == i] or [
+        r for r in procedures if len(i) >= 4 and r.id.startswith(i)
+    ]
+    if len(found) != 1:
+        several = (
+            f"{len(found)} procedures begin with {i}" if found else f"There is no procedure {i}"
+        )
+        raise RecordNotFound(
+            f"{several} in scope {reader.state.path}. 'symfonic-memory drafts list' shows their ids."
+        )
+    return found[0]
+
+
+def _about_entity(reader: MemoryReader, name: str) -> set[RecordId]:
+    """An entity of this name, and every episode that mentions it."""
+    wanted = name.casefold()
+    found = [
+        record
+        for record in reader.list_records(kinds=("entity",), limit=_MANY)
+        if wanted in {part.casefold() for part in (record.content.name, *record.content.aliases)}  # type: ignore[union-attr]
+    ]
+    if not found:
+        raise RecordNotFound(f"No entity is called {name!r} in scope {reader.state.path}.")
+    ids = [record.id for record in found]
+    links = reader.links(ids, kinds=("mentions",), direction="in", per_record=_MANY)
+    return {*ids, *(link.source for link in links)}
+
+
+def moment_after(now: datetime, hours: float) -> datetime:
+    """``hours`` after ``now``: when a working note expires."""
+    return now + timedelta(hours=hours)
+
+
+__all__ = ["Memory", "moment_after", "run_id", "split_run_id"]

@@ -1,0 +1,235 @@
+"""Where a run's knobs come from: defaults, a TOML file, the environment, flags; each over the last.
+
+An entry point calls ``resolve`` once and hands the environment in; nothing is read at import. Each
+value carries its source, so that a report can say why a run behaved as it did.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import logging
+import tomllib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from symfonic.capabilities.memory import limits, policy, retention
+from symfonic.capabilities.memory.errors import InputError, PolicyError
+from symfonic.capabilities.memory.knobs import Range, kept
+from symfonic.capabilities.memory.limits import RunLimits
+from symfonic.capabilities.memory.policy import LearningPolicy
+from symfonic.capabilities.memory.retention import RetentionPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_LOGGER = logging.getLogger(__name__)
+
+PREFIX = "SYMFONIC_"
+
+TABLES: Mapping[str, Mapping[str, Range]] = {
+    "policy": policy.RANGES,
+    "retention": retention.RANGES,
+    "limits": limits.RANGES,
+}
+"""The tables of a knob file, and the knobs of each. No name stands in two of them."""
+
+_KNOBS: Mapping[str, Range] = {
+    name: allowed for ranges in TABLES.values() for name, allowed in ranges.items()
+}
+_OLD_SPELLINGS: Mapping[str, str] = {
+    **policy.OLD_SPELLINGS,
+    "promotion_use_tool_calls_fallback": "phase_12_action_type_from_tool_calls",
+    "promotion_promote_assistant_content": "phase_12_promote_assistant_content",
+}
+"""Field to the older name that deployed environments may still carry."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolved:
+    """The three values of a run, and for each of their fields where it came from.
+
+    A source reads ``default``, ``file PATH``, ``environment NAME`` or ``flag``.
+    """
+
+    policy: LearningPolicy
+    retention: RetentionPolicy
+    limits: RunLimits
+    sources: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Setting:
+    """One value as it was written, before its range is checked."""
+
+    name: str
+    value: object
+    source: str
+
+
+def environment_name(field: str) -> str:
+    """The environment variable that sets a field."""
+    return f"{PREFIX}{field.upper()}"
+
+
+def resolve(*, file: Path | None, environ: Mapping[str, str], sets: Sequence[str]) -> Resolved:
+    """The knobs of a run; ``sets`` are texts such as ``lookback_hours=48``, the last one winning.
+
+    Every layer is checked, also where a later one overrides it: a wrong file stays wrong on the day
+    the flag is left out. Environment names that are no knob are left alone, because others share
+    the prefix; one that nearly is a knob is logged as a warning.
+
+    Raises ``PolicyError`` for a value out of range or an unknown name, and ``InputError`` for a
+    file that cannot be read as TOML.
+    """
+    values: dict[str, Any] = {}
+    sources = dict.fromkeys(_KNOBS, "default")
+    for setting in (*_from_file(file), *_from_environment(environ), *_from_flags(sets)):
+        allowed = _KNOBS[setting.name]
+        values[setting.name] = kept(setting.name, setting.value, allowed, source=setting.source)
+        sources[setting.name] = setting.source
+    chosen = {
+        table: {name: values[name] for name in ranges if name in values}
+        for table, ranges in TABLES.items()
+    }
+    return Resolved(
+        policy=LearningPolicy(**chosen["policy"]),
+        retention=RetentionPolicy(**chosen["retention"]),
+        limits=RunLimits(**chosen["limits"]),
+        sources=sources,
+    )
+
+
+def fingerprint(policy: LearningPolicy, retention: RetentionPolicy, limits: RunLimits) -> str:
+    """A digest of every knob, 32 hexadecimal characters; equal only where every value is."""
+    values = {
+        "policy": policy.as_kwargs(),
+        "retention": asdict(retention),
+        "limits": asdict(limits),
+    }
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _from_file(file: Path | None) -> Iterator[_Setting]:
+    if file is None:
+        return
+    source = f"file {file}"
+    seen: set[str] = set()
+    for table, name, value in _entries(_read_toml(file), source):
+        if name not in _KNOBS:
+            raise _unknown(name, value, source)
+        if table and name not in TABLES[table]:
+            home = next(other for other, ranges in TABLES.items() if name in ranges)
+            raise PolicyError(
+                f"{name} stands in [{table}] ({source}); it belongs to [{home}].",
+                field=name,
+                value=value,
+                range=str(_KNOBS[name]),
+            )
+        if name in seen:
+            raise PolicyError(
+                f"{name} is set twice ({source}). Keep it at the top or in its table.",
+                field=name,
+                value=value,
+                range=str(_KNOBS[name]),
+            )
+        seen.add(name)
+        # TOML has no word for none; it is what a text of that name reads as where none is allowed.
+        yield _Setting(
+            name=name,
+            value=_KNOBS[name].read(value) if value == "none" else value,
+            source=source,
+        )
+
+
+def _entries(document: Mapping[str, Any], source: str) -> Iterator[tuple[str, str, Any]]:
+    """Table (empty for the top level), name and value of everything in the file."""
+    for key, value in document.items():
+        if key not in TABLES:
+            yield "", key, value
+        elif isinstance(value, dict):
+            for name, inner in value.items():
+                yield key, name, inner
+        else:
+            raise PolicyError(
+                f"{key} is a table of knobs ({source}); write it as [{key}].",
+                field=key,
+                value=value,
+                range="a table",
+            )
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"The knob file {file} cannot be read: {reason}. Name a TOML file that exists.",
+            path=str(file),
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"The knob file {file} is not TOML: {error}. Write lines such as lookback_hours = 48.",
+            path=str(file),
+        ) from error
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[_Setting]:
+    for name, allowed in _KNOBS.items():
+        spellings = (name, _OLD_SPELLINGS[name]) if name in _OLD_SPELLINGS else (name,)
+        variables = map(environment_name, spellings)
+        found = next((variable for variable in variables if variable in environ), None)
+        if found is not None:
+            value = allowed.read(environ[found])
+            yield _Setting(name=name, value=value, source=f"environment {found}")
+    _warn_of_near_misses(environ)
+
+
+def _warn_of_near_misses(environ: Mapping[str, str]) -> None:
+    known = {environment_name(name) for name in (*_KNOBS, *_OLD_SPELLINGS.values())}
+    for variable in sorted(environ):
+        if variable.startswith(PREFIX) and variable not in known:
+            near = _near(variable.removeprefix(PREFIX).lower())
+            if near is not None:
+                _LOGGER.warning(
+                    "settings.environment.ignored name=%s near=%s", variable, environment_name(near)
+                )
+
+
+def _from_flags(sets: Sequence[str]) -> Iterator[_Setting]:
+    for text in sets:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise PolicyError(
+                f"--set {text!r} has no value. Write it as name=value, such as lookback_hours=48.",
+                field=name,
+                value=None,
+                range="name=value",
+            )
+        if name not in _KNOBS:
+            raise _unknown(name, value, "flag")
+        yield _Setting(name=name, value=_KNOBS[name].read(value), source="flag")
+
+
+def _near(name: str) -> str | None:
+    for field, old in _OLD_SPELLINGS.items():
+        if name == old:
+            return field
+    return next(iter(difflib.get_close_matches(name, _KNOBS, n=1, cutoff=0.75)), None)
+
+
+def _unknown(name: str, value: object, source: str) -> PolicyError:
+    near = _near(name)
+    advice = f"Did you mean {near}?" if near else "The reference page 'Knobs' lists them all."
+    return PolicyError(
+        f"No knob is named {name!r} ({source}). {advice}",
+        field=name,
+        value=value,
+        range="a knob's name",
+        suggestion=near,
+    )

@@ -1,0 +1,473 @@
+"""The only storage protocol: a reader for queries, a store for writes.
+
+A phase's view is loaded through the reader, and only the engine and the service get the store, so
+the type checker keeps a dry run dry. A reader is one snapshot: what it answers does not change
+while it is open, and it never waits for a writer. Its lookups take sets of keys and are one
+statement each. Rows of other scopes are never returned, whatever ids are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.outcome import RunKind, RunStatus
+    from symfonic.capabilities.memory.records import (
+        Columns,
+        Kind,
+        Link,
+        LinkKind,
+        Plain,
+        Record,
+        RecordId,
+        Seen,
+        Tally,
+        Use,
+    )
+    from symfonic.capabilities.memory.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeState:
+    """A scope's own row. ``settings`` maps a run kind to each phase's last reading settings.
+
+    ``counter`` is the change counter, ``visible`` how many records recall may return,
+    ``last_clock`` the clock of the last committed run and ``deep_clock`` of the last DEEP one.
+    """
+
+    path: str
+    salt: bytes
+    half_life_hours: float
+    visible: int
+    counter: int
+    run_count: int
+    last_clock: datetime | None
+    deep_clock: datetime | None
+    settings: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingRow:
+    """A record that ``phase`` has not read. The row is deleted only at the ``stamp`` it was read."""
+
+    phase: str
+    record: RecordId
+    stamp: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One turn on its way in, before it has an id: what an importer yields.
+
+    A ``position`` of ``None`` stands after the last turn of its session, as in a live loop.
+    ``importer`` and ``source_id`` (or the position, where the source gives no id) with a digest
+    of the content make the episode's id. ``stated_position`` is false where ``position`` is only
+    the order of arrival.
+    """
+
+    session: str
+    position: int | None
+    role: str
+    text: str
+    importer: str
+    name: str | None = None
+    calls: tuple[Any, ...] = ()
+    occurred_at: datetime | None = None
+    source_id: str | None = None
+    stated_position: bool = False
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What became of a batch: added, already known (also re-sent), and forgotten before."""
+
+    added: int = 0
+    known: int = 0
+    forgotten: int = 0
+    ids: tuple[RecordId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestMark:
+    """How far an ingest of one source has come; kept with each batch, so that it can go on.
+
+    ``counts`` holds plain values: the reader's checkpoint and what was counted so far. It is empty
+    for a source that is begun.
+    """
+
+    number: int
+    counts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """Which new rows are pending for a phase; ``context`` later episodes are renewed with one."""
+
+    phase: str
+    reads: tuple[Kind, ...]
+    reads_touched: bool = False
+    context: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A collaborator's memo: the body it gave to a question about ``sources``."""
+
+    question: str
+    collaborator: str
+    sources: tuple[RecordId, ...]
+    body: Plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """Everything one run writes, in one transaction.
+
+    ``read`` are the (id, version) pairs of records and the (source, kind, target, version) of
+    links that the run was planned from: where one differs, nothing is written and ``StaleWrite``
+    names the rows. ``done`` are pending rows to clear and ``queue`` the records that become
+    pending, per phase. ``reread`` maps phases to kinds of which all becomes pending for them
+    again, but for what ``done`` names.
+    """
+
+    kind: RunKind
+    clock: datetime
+    changes: tuple[Change, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    input_digest: str = ""
+    digest: str = ""
+    report: Mapping[str, Any] = field(default_factory=dict)
+    read: tuple[tuple[str | int, ...], ...] = ()
+    done: tuple[PendingRow, ...] = ()
+    seen: tuple[Seen, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    queue: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reread: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reading: Mapping[str, str] = field(default_factory=dict)
+    undoes: tuple[tuple[int, str], ...] = ()
+    """(run number, group) pairs that this commit undoes, all groups of a run where group is ''."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """A stored run. ``plan`` is what a planned run needs to be applied, empty otherwise."""
+
+    number: int
+    scope: str
+    kind: RunKind
+    status: RunStatus
+    clock: datetime
+    input_digest: str
+    digest: str
+    settings: Mapping[str, Any]
+    report: Mapping[str, Any]
+    plan: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalRow:
+    """A change as the journal keeps it, with what stood there before.
+
+    ``before`` holds the old values of the changed columns (all of them for a removed row),
+    ``from_version`` the row's version before, and ``undone_by`` the number of the run that undid it.
+    """
+
+    run: int
+    seq: int
+    change: Change
+    before: Columns
+    from_version: int | None
+    undone_by: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recall candidate: the record and how well its text matches, higher is better.
+
+    ``approximate`` hits matched only the beginning of a word that the store does not hold.
+    """
+
+    record: Record
+    score: float
+    approximate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to run a scope, until its term ends; ``fence`` grows with each holder."""
+
+    scope: str
+    holder: str
+    fence: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a forgetting removed: ids and counts, no text; ``unreachable`` names what it cannot reach."""
+
+    scope: str
+    forgotten: tuple[RecordId, ...]
+    derived_removed: tuple[RecordId, ...]
+    rows: Mapping[str, int]
+    unreachable: tuple[str, ...]
+
+
+class MemoryReader(Protocol):
+    """Queries over one snapshot of one scope and, where said, its ancestors."""
+
+    @property
+    def state(self) -> ScopeState:
+        """The scope's row as of the snapshot."""
+        ...
+
+    def pending(self, phase: str, *, until: datetime, cap: int) -> tuple[list[PendingRow], int]:
+        """At most ``cap`` unread rows, half newest and half oldest, and how many there are in all.
+
+        Rows whose effective time lies after ``until`` are neither returned nor counted.
+        """
+        ...
+
+    def visible_salts(self) -> list[bytes]:
+        """The salts of this scope and its ancestors, nearest first; those that exist."""
+        ...
+
+    def states(self, ids: Sequence[str]) -> dict[str, str]:
+        """The state of this scope's rows with these ids, tombstones included."""
+        ...
+
+    def records(self, ids: Sequence[str]) -> list[Record]:
+        """Records of this scope or an ancestor; ids that are not there are left out."""
+        ...
+
+    def before(
+        self, episodes: Sequence[Record], *, count: int, with_calls: bool = False
+    ) -> dict[RecordId, list[Record]]:
+        """For each episode, the ``count`` ones before it in its session, oldest first.
+
+        With ``with_calls`` only those that hold tool calls are counted and returned.
+        """
+        ...
+
+    def links(
+        self,
+        ids: Sequence[str],
+        *,
+        kinds: Sequence[LinkKind],
+        direction: Literal["out", "in"],
+        per_record: int,
+    ) -> list[Link]:
+        """This scope's links from (or to) the records, the newest ``per_record`` of each."""
+        ...  # fmt: skip
+
+    def degrees(self, ids: Sequence[str], *, kinds: Sequence[LinkKind]) -> dict[RecordId, int]:
+        """The summed counts of each record's links of these kinds, in both directions."""
+        ...
+
+    def seen(self, reader: str, episodes: Sequence[str]) -> list[Seen]:
+        """What ``reader`` found in these episodes."""
+        ...
+
+    def tally(
+        self,
+        reader: str,
+        keys: Sequence[str],
+        *,
+        since: datetime,
+        until: datetime,
+        least_score: float,
+        also: Sequence[Seen],
+    ) -> list[Tally]:
+        """Distinct episodes and sessions per key, with the unsaved rows ``also`` counted in."""
+        ...  # fmt: skip
+
+    def sightings(
+        self, reader: str, keys: Sequence[str], *, since: datetime, until: datetime, per_key: int
+    ) -> list[Seen]:
+        """The newest ``per_key`` rows of each key."""
+        ...
+
+    def uses(self, ids: Sequence[str], *, until: datetime, per_record: int) -> list[Use]:
+        """Uses by hour, mention links counted in as kind ``mention``; the latest of each record."""
+        ...
+
+    def uncondensed(self, *, before: datetime, limit: int) -> tuple[list[Record], int]:
+        """The oldest active episodes from before a time, and how many there are in all."""
+        ...
+
+    def answers(self, questions: Sequence[str]) -> dict[str, Plain]:
+        """The stored answers among these questions."""
+        ...
+
+    def undone(self, phase: str, ids: Sequence[str]) -> dict[str, int]:
+        """Per group id that was undone, the greatest ``seq`` of the evidence it had."""
+        ...
+
+    def undone_sources(self, phase: str) -> list[RecordId]:
+        """The sources of every undone group of a phase, for one that is driven by state."""
+        ...
+
+    def derived_of(self, ids: Sequence[str]) -> list[Record]:
+        """This scope's derived records that have one of these as evidence."""
+        ...
+
+    def search(self, expression: str, *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
+        """Visible records of this scope and its ancestors matching a full-text expression."""
+        ...
+
+    def neighbours(self, episodes: Sequence[Record], *, distance: int) -> list[Record]:
+        """The episodes within ``distance`` positions in the same sessions, themselves left out."""
+        ...
+
+    def list_records(
+        self, *, kinds: Sequence[Kind], status: str | None = None, limit: int
+    ) -> list[Record]:
+        """This scope's visible records of these kinds, newest first."""
+        ...
+
+    def session_episodes(self, session: str) -> list[RecordId]:
+        """The ids of a session's episodes."""
+        ...
+
+    def all_records(self) -> list[RecordId]:
+        """The ids of everything in the scope that is not forgotten."""
+        ...
+
+    def run(self, number: int) -> RunRow:
+        """One run. Raises ``RecordNotFound``."""
+        ...
+
+    def runs(self, *, limit: int) -> list[RunRow]:
+        """The latest runs, newest first, without their plans."""
+        ...
+
+    def journal(self, run: int) -> list[JournalRow]:
+        """A run's changes in order."""
+        ...
+
+    def dependents(self, run: int, groups: Sequence[str]) -> list[tuple[int, str]]:
+        """(run, group) pairs, not undone, that build on these groups of ``run``.
+
+        One change builds on another when it came later and changed the same content column, or
+        names a row that the other created.
+        """
+        ...
+
+    def stats(self) -> dict[str, Any]:
+        """Counts by kind and state, pending by phase, runs, and the size of the store."""
+        ...
+
+
+class MemoryStore(Protocol):
+    """Everything that writes. Each method is one transaction and takes its own write lock."""
+
+    def snapshot(self, scope: Scope) -> AbstractContextManager[MemoryReader]:
+        """A reader of the scope as it is now. Raises ``RecordNotFound`` for an unknown scope."""
+        ...
+
+    def scopes(self) -> list[str]:
+        """Every scope path, sorted."""
+        ...
+
+    def ensure_scope(self, scope: Scope, *, half_life_hours: float, salt: bytes | None) -> None:
+        """Create the scope's row if there is none; ``salt`` is random when not given."""
+        ...
+
+    def add_turns(
+        self,
+        scope: Scope,
+        turns: Sequence[Turn],
+        *,
+        now: datetime,
+        subscriptions: Sequence[Subscription],
+        alignment: Any = None,
+        mark: IngestMark | None = None,
+    ) -> Ingested:
+        """Insert what is new; skip what is known, re-sent or was forgotten, and say how many.
+
+        ``alignment`` is what :meth:`new_alignment` gave, for all batches of one ingest; ``mark`` is
+        kept in the same transaction.
+        """
+        ...  # fmt: skip
+
+    def new_alignment(self) -> Any:  # noqa: ANN401 - a store's own state
+        """What a store remembers between the batches of one ingest."""
+        ...
+
+    def begin_ingest(self, scope: Scope, source: str, *, now: datetime) -> IngestMark:
+        """Begin with a source, or go on where an interrupted ingest of it had come to.
+
+        ``source`` is a digest that names the file and its beginning.
+        """
+        ...
+
+    def end_ingest(self, scope: Scope, mark: IngestMark) -> None:
+        """The source was read to its end; the next ingest of it begins anew."""
+        ...
+
+    def add_uses(
+        self, scope: Scope, uses: Sequence[Use], *, subscriptions: Sequence[Subscription]
+    ) -> None:
+        """Add recorded uses, and make the records they touch pending."""
+        ...
+
+    def acquire(self, scope: Scope, *, now: datetime, term_seconds: int) -> Lease:
+        """Take the scope's lease. Raises ``RunAlreadyActive``; a dead holder here is replaced."""
+        ...
+
+    def renew(self, lease: Lease, *, now: datetime, term_seconds: int) -> Lease:
+        """Lengthen a lease that is still held. Raises ``RunAlreadyActive`` where it was lost."""
+        ...
+
+    def release(self, lease: Lease) -> None:
+        """Give the lease back; nothing happens where it was lost."""
+        ...
+
+    def commit(self, scope: Scope, commit: Commit, *, lease: Lease | None) -> int:
+        """Write a whole run, or nothing; the run's number. Raises ``StaleWrite``."""
+        ...
+
+    def save_plan(self, scope: Scope, commit: Commit) -> int:
+        """Keep a run as ``planned``; the run's number."""
+        ...
+
+    def load_plan(self, scope: Scope, number: int) -> Commit:
+        """A planned run, ready to commit. Raises ``RecordNotFound`` where it is not planned."""
+        ...
+
+    def commit_plan(self, scope: Scope, number: int, *, lease: Lease) -> None:
+        """Commit a planned run under its own number. Raises ``StaleWrite`` where it went stale."""
+        ...
+
+    def set_report(self, scope: Scope, number: int, report: Mapping[str, Any]) -> None:
+        """Complete a run's report with what is known only after its commit."""
+        ...
+
+    def forget(
+        self, scope: Scope, ids: Sequence[str], *, subscriptions: Sequence[Subscription]
+    ) -> Receipt:
+        """Erase records and all that only they support, from every table, index and plan."""
+        ...
+
+    def dump(self, scope: Scope) -> Iterator[dict[str, Any]]:
+        """Every row of the scope as plain values, in an order that equal stores share."""
+        ...
+
+    def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """Add dumped rows that are not there; how many per table."""
+        ...
+
+    def check(self) -> list[str]:
+        """What is wrong with the store, a sentence each; empty when it is sound."""
+        ...
+
+    def close(self) -> None:
+        """Checkpoint and close every connection."""
+        ...

@@ -1,0 +1,1 @@
+"""The default store: one SQLite file, standard library only."""

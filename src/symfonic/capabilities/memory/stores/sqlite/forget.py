@@ -1,0 +1,209 @@
+"""Erasing records, and everything that only they support, from every table and index.
+
+What is left is a tombstone: an id that re-ingest recognises and skips. Text goes from the record,
+the index, readings, answers, plans, reports and the journal's before- and after-images. A derived
+row that other evidence still supports stays, rebuilt from what is left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from symfonic.capabilities.memory.records import (
+    VISIBLE_STATES,
+    Entity,
+    Procedure,
+    encode_content,
+)
+from symfonic.capabilities.memory.stores.sqlite.rows import array, scope_token, to_record
+from symfonic.capabilities.memory.text_terms import index_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from symfonic.capabilities.memory.records import Record
+    from symfonic.capabilities.memory.store import ScopeState, Subscription
+    from symfonic.capabilities.memory.stores.sqlite.connection import Connection
+
+UNREACHABLE = (
+    "backups and copies of the database file",
+    "exports made earlier",
+    "the source files, and reject files beside them",
+)
+"""What no call on this store can erase; every receipt says so."""
+
+
+@dataclass(slots=True)
+class Erasure:
+    """What one forgetting did, by id and table; it holds no text."""
+
+    forgotten: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    rows: Counter[str] = field(default_factory=Counter)
+    counter: int = 0
+    visible: int = 0
+
+
+def erase(
+    db: Connection, state: ScopeState, ids: Sequence[str], subscriptions: Sequence[Subscription]
+) -> Erasure:
+    """Erase the records within an open write transaction."""
+    path = state.path
+    done = Erasure(counter=state.counter)
+    gone = {record.id: record for record in _records(db, path, ids)}
+    derived = [r for r in _derived_of(db, path, sorted(gone)) if r.id not in gone]
+    support = _support_left(db, path, [r.id for r in derived], set(gone))
+    for record in derived:
+        if record.kind == "summary" or not support[record.id]:
+            _release_sources(db, path, record, set(gone), done)
+            _drop(db, path, record, done, tombstone=False)
+            done.removed.append(record.id)
+        else:
+            _rebuild(db, path, record, support[record.id], set(gone), done)
+    for record in gone.values():
+        _release_sources(db, path, record, set(gone), done)
+        _drop(db, path, record, done, tombstone=True)
+        done.forgotten.append(record.id)
+    touched = sorted({*gone, *(r.id for r in derived)})
+    _scrub_journal(db, path, touched, done)
+    _requeue(db, path, derived, support, subscriptions, done)
+    return done
+
+
+def _records(db: Connection, path: str, ids: Sequence[str]) -> list[Record]:
+    rows = db.rows("get_records", {"scopes": array([path]), "ids": array(sorted(set(ids)))})
+    return sorted(map(to_record, rows), key=lambda r: r.id)
+
+
+def _derived_of(db: Connection, path: str, ids: Sequence[str]) -> list[Record]:
+    rows = db.rows("derived_of", {"scope": path, "ids": array(ids)})
+    return sorted(map(to_record, rows), key=lambda r: r.id)
+
+
+def _support_left(
+    db: Connection, path: str, ids: Sequence[str], gone: set[str]
+) -> dict[str, list[str]]:
+    """Per derived record, the evidence that is not being erased."""
+    left: dict[str, list[str]] = {i: [] for i in ids}
+    for record, evidence in db.rows("evidence_of", {"scope": path, "ids": array(ids)}):
+        if evidence not in gone:
+            left[str(record)].append(str(evidence))
+    return left
+
+
+def _drop(db: Connection, path: str, record: Record, done: Erasure, *, tombstone: bool) -> None:
+    """Erase one record with all rows about it; a tombstone keeps its id for re-ingest."""
+    row = db.execute("record_rows", {"scope": path, "ids": array([record.id])}).fetchone()[1]
+    db.execute("delete_text", (row,))
+    bound: dict[str, Any] = {"scope": path, "id": record.id}
+    if tombstone:
+        done.counter += 1
+        db.execute("entomb_record", {**bound, "version": done.counter})
+    else:
+        db.execute("delete_record", bound)
+    done.rows["record"] += 1
+    done.visible -= record.state in VISIBLE_STATES
+    for table in ("seen", "answer", "use", "pending", "link_out", "link_in"):
+        count = db.execute(f"erase_{table}", bound).rowcount
+        done.rows[table.partition("_")[0]] += count
+
+
+def _release_sources(
+    db: Connection, path: str, record: Record, gone: set[str], done: Erasure
+) -> None:
+    """A summary's other sources stand for themselves again, and may be summarised anew."""
+    if record.kind != "summary":
+        return
+    for (source,) in db.rows("summary_sources", {"scope": path, "id": record.id}):
+        if source not in gone:
+            done.counter += 1
+            db.execute("release_source", {"scope": path, "id": source, "version": done.counter})
+
+
+def _rebuild(
+    db: Connection, path: str, record: Record, left: list[str], gone: set[str], done: Erasure
+) -> None:
+    """What the remaining evidence still says of a derived record."""
+    content = record.content
+    if isinstance(content, Entity):
+        names = _names_left(db, path, record, left)
+        name = content.name if content.name in names else max(
+            sorted(names), key=lambda n: names[n], default=content.name
+        )  # fmt: skip
+        aliases = tuple(a for a in content.aliases if a in names and a != name)
+        content = replace(content, name=name, aliases=aliases)
+        record = replace(record, content=content, text=" ".join((name, *aliases)))
+    elif isinstance(content, Procedure):
+        content = replace(content, support=min(content.support, len(left)))
+        record = replace(record, content=content)
+    done.counter += 1
+    row = db.execute("record_rows", {"scope": path, "ids": array([record.id])}).fetchone()[1]
+    db.execute(
+        "rewrite_record",
+        {"scope": path, "id": record.id, "version": done.counter, "text": record.text,
+         "body": encode_content(record.content)},
+    )  # fmt: skip
+    db.execute("delete_text", (row,))
+    db.execute("insert_text", (row, scope_token(path), index_text(record.text)))
+    for i in sorted(gone):
+        done.rows["link"] += db.execute(
+            "erase_link_between", {"scope": path, "one": i, "other": record.id}
+        ).rowcount
+
+
+def _names_left(db: Connection, path: str, record: Record, left: list[str]) -> Counter[str]:
+    """How often each spelling of an entity stands in the readings that remain."""
+    names: Counter[str] = Counter()
+    bound = {"scope": path, "episodes": array(left), "key": record.key}
+    for (body,) in db.rows("seen_of_key", bound):
+        name = json.loads(str(body or "{}")).get("name")
+        if name:
+            names[name] += 1
+    return names
+
+
+def _scrub_journal(db: Connection, path: str, touched: Sequence[str], done: Erasure) -> None:
+    """No image, reason, plan or note may say what is forgotten.
+
+    A note may quote a name from any episode a run looked at, and nothing says which: so the notes
+    of all runs go. Plans made before are dropped, since they hold readings and texts.
+    """
+    bound = {"scope": path, "ids": array(touched)}
+    done.rows["change"] += db.execute("scrub_changes_first", bound).rowcount
+    done.rows["change"] += db.execute("scrub_changes_second", bound).rowcount
+    for number, status, report_text, plan in db.rows("runs_with_text", {"scope": path}):
+        report = json.loads(str(report_text))
+        for phase in report.get("phases", ()):
+            phase["notes"] = []
+        if status in {"planned", "held"} and report.get("kind") != "ingest":
+            status, plan = "abandoned", ""
+            report["status"] = "abandoned"
+            db.execute("delete_changes", {"scope": path, "run": number})
+        db.execute(
+            "update_run",
+            {"scope": path, "number": number, "status": status, "input": plan,
+             "report": json.dumps(report, ensure_ascii=False)},
+        )  # fmt: skip
+        done.rows["run"] += 1
+
+
+def _requeue(
+    db: Connection,
+    path: str,
+    derived: Sequence[Record],
+    support: dict[str, list[str]],
+    subscriptions: Sequence[Subscription],
+    done: Erasure,
+) -> None:
+    """Strength of what stays is computed again by the next run."""
+    kept = [r.id for r in derived if support[r.id] and r.id not in done.removed]
+    for subscription in subscriptions:
+        if subscription.reads_touched and kept:
+            db.execute(
+                "touch_pending",
+                {"scope": path, "phase": subscription.phase, "ids": array(kept),
+                 "stamp": done.counter},
+            )  # fmt: skip

@@ -1,0 +1,732 @@
+-- Every statement of the SQLite store, by name. Values are always bound, never pasted in.
+-- Sets of keys travel as one JSON array; CROSS JOIN keeps the array on the outside of the loop.
+
+-- name: get_scope
+-- A scope's own row.
+SELECT path, salt, half_life_hours, visible, counter, run_count, last_clock, deep_clock, settings,
+       lease_holder, lease_until, fence
+FROM scope WHERE path = :scope;
+
+-- name: get_salts
+-- The salts of the visible scopes.
+SELECT s.path, s.salt FROM json_each(:scopes) AS v CROSS JOIN scope AS s ON s.path = v.value;
+
+-- name: list_scopes
+-- All scope paths.
+SELECT path FROM scope ORDER BY path;
+
+-- name: insert_scope
+-- A new scope; nothing where it is there.
+INSERT INTO scope (path, salt, half_life_hours) VALUES (:scope, :salt, :half_life_hours)
+ON CONFLICT (path) DO NOTHING;
+
+-- name: advance_scope
+-- After a write: counters, clocks and settings.
+UPDATE scope SET counter = :counter, visible = visible + :visible, run_count = :run_count,
+       last_clock = coalesce(:last_clock, last_clock),
+       deep_clock = coalesce(:deep_clock, deep_clock), settings = :settings
+WHERE path = :scope;
+
+-- name: set_lease
+-- Take, renew or release a lease.
+UPDATE scope SET lease_holder = :holder, lease_until = :until, fence = :fence WHERE path = :scope;
+
+-- name: last_row
+-- The greatest record row number.
+SELECT coalesce(max(row), 0) FROM record;
+
+-- name: get_records
+-- Records of the visible scopes by id.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body
+FROM json_each(:scopes) AS v CROSS JOIN json_each(:ids) AS i
+CROSS JOIN record AS r ON r.scope = v.value AND r.id = i.value
+WHERE r.state <> 'forgotten';
+
+-- name: known_states
+-- Which of these ids are there, and in what state.
+SELECT r.id, r.state FROM json_each(:ids) AS i
+CROSS JOIN record AS r ON r.scope = :scope AND r.id = i.value;
+
+-- name: session_ends
+-- The last position of each of these sessions that holds episodes.
+SELECT i.value, (SELECT max(position) FROM record WHERE scope = :scope AND session = i.value)
+FROM json_each(:sessions) AS i;
+
+-- name: session_head
+-- The first turns of a session.
+SELECT json_extract(body, '$.role'), text, json_extract(body, '$.calls'), occurred_at, position
+FROM record WHERE scope = :scope AND session = :session AND kind = 'episode' AND state <> 'forgotten'
+ORDER BY position, seq LIMIT :count;
+
+-- name: session_tail
+-- The last turns of a session, last first.
+SELECT json_extract(body, '$.role'), text, json_extract(body, '$.calls'), occurred_at, position
+FROM record WHERE scope = :scope AND session = :session AND kind = 'episode' AND state <> 'forgotten'
+ORDER BY position DESC, seq DESC LIMIT :count;
+
+-- name: insert_record
+-- A new record row.
+INSERT INTO record (row, scope, id, version, seq, kind, key, state, pinned, trust, strength,
+                    occurred_at, recorded_at, until, session, position, status, text, body)
+VALUES (:row, :scope, :id, :version, :seq, :kind, :key, :state, :pinned, :trust, :strength,
+        :occurred_at, :recorded_at, :until, :session, :position, :status, :text, :body);
+
+-- name: insert_episode
+-- A new episode row, by position: the bulk path of ingest.
+INSERT INTO record (row, scope, id, kind, state, version, seq, trust, strength, occurred_at,
+                    recorded_at, session, position, text, body)
+VALUES (?, ?, ?, 'episode', 'active', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: insert_text
+-- A record's indexed text.
+INSERT INTO record_text (rowid, scope, text) VALUES (?, ?, ?);
+
+-- name: delete_text
+-- A record's indexed text, by row number.
+DELETE FROM record_text WHERE rowid = ?;
+
+-- name: update_record
+-- All content columns of a record.
+UPDATE record SET version = :version, kind = :kind, key = :key, state = :state, pinned = :pinned,
+       trust = :trust, strength = :strength, occurred_at = :occurred_at,
+       recorded_at = :recorded_at, until = :until, session = :session, position = :position,
+       status = :status, text = :text, body = :body
+WHERE scope = :scope AND id = :id;
+
+-- name: update_state
+-- Only the state of a record: the common edit, which touches one index.
+UPDATE record SET version = :version, state = :state WHERE scope = :scope AND id = :id;
+
+-- name: update_strength
+-- Only the strength of a record: touches no index.
+UPDATE record SET version = :version, strength = :strength WHERE scope = :scope AND id = :id;
+
+-- name: delete_record
+-- A record row whose adding was undone.
+DELETE FROM record WHERE scope = :scope AND id = :id;
+
+-- name: record_rows
+-- Row numbers of records, for their indexed text.
+SELECT r.id, r.row FROM json_each(:ids) AS i
+CROSS JOIN record AS r ON r.scope = :scope AND r.id = i.value;
+
+-- name: stale_records
+-- Records whose version is not the one a plan had read, also those that are gone.
+SELECT json_extract(i.value, '$[0]') FROM json_each(:read) AS i
+WHERE NOT EXISTS (
+    SELECT 1 FROM json_each(:scopes) AS v CROSS JOIN record AS r
+    ON r.scope = v.value AND r.id = json_extract(i.value, '$[0]')
+    WHERE r.version = json_extract(i.value, '$[1]') AND r.state <> 'forgotten');
+
+-- name: stale_links
+-- Links whose version is not the one a plan had read, also those that are gone.
+SELECT json_extract(i.value, '$[0]') FROM json_each(:read) AS i
+WHERE NOT EXISTS (
+    SELECT 1 FROM link AS l
+    WHERE l.scope = :scope AND l.source = json_extract(i.value, '$[0]')
+      AND l.kind = json_extract(i.value, '$[1]') AND l.target = json_extract(i.value, '$[2]')
+      AND l.version = json_extract(i.value, '$[3]'));
+
+-- name: get_pending
+-- Unread rows of a phase, half newest and half oldest.
+SELECT record, stamp FROM (
+    SELECT record, stamp FROM pending WHERE scope = :scope AND phase = :phase AND at <= :until
+    ORDER BY at, record LIMIT :oldest)
+UNION
+SELECT record, stamp FROM (
+    SELECT record, stamp FROM pending WHERE scope = :scope AND phase = :phase AND at <= :until
+    ORDER BY at DESC, record DESC LIMIT :newest);
+
+-- name: count_pending
+-- How many unread rows a phase has.
+SELECT count(*) FROM pending WHERE scope = :scope AND phase = :phase AND at <= :until;
+
+-- name: insert_pending
+-- An unread row; a row already there gets a new stamp.
+INSERT INTO pending (scope, phase, at, record, stamp) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (scope, phase, record) DO UPDATE SET stamp = excluded.stamp, at = excluded.at;
+
+-- name: touch_pending
+-- Unread rows for records by id, at their own effective times; ids of other scopes fall out.
+INSERT INTO pending (scope, phase, at, record, stamp)
+SELECT r.scope, :phase, r.at, r.id, :stamp FROM json_each(:ids) AS i
+CROSS JOIN record AS r ON r.scope = :scope AND r.id = i.value
+WHERE r.state <> 'forgotten'
+ON CONFLICT (scope, phase, record) DO UPDATE SET stamp = excluded.stamp;
+
+-- name: later_episodes
+-- The episodes with tool calls that follow a position of a session within a span.
+SELECT id FROM record WHERE scope = :scope AND session = :session
+ AND position > :position AND position <= :position + :span
+ AND kind = 'episode' AND state <> 'forgotten' AND instr(body, '"calls":[') > 0
+ORDER BY position LIMIT :count;
+
+-- name: reread_pending
+-- Everything of a kind becomes unread again, but for what was just read.
+INSERT INTO pending (scope, phase, at, record, stamp)
+SELECT scope, :phase, at, id, :stamp FROM record
+WHERE scope = :scope AND kind = :kind AND state IN ('active', 'condensed', 'archived')
+  AND id NOT IN (SELECT value FROM json_each(:done))
+ON CONFLICT (scope, phase, record) DO NOTHING;
+
+-- name: delete_pending
+-- A row that was read, unless it was renewed since.
+DELETE FROM pending WHERE scope = ? AND phase = ? AND record = ? AND stamp = ?;
+
+-- name: delete_pending_of
+-- All unread rows of a record.
+DELETE FROM pending WHERE scope = :scope AND record = :id AND phase IN (
+    SELECT DISTINCT value FROM json_each(:phases));
+
+-- name: pending_phases
+-- The phases that have unread rows.
+WITH RECURSIVE phases (phase) AS (
+    SELECT min(phase) FROM pending WHERE scope = :scope
+    UNION ALL
+    SELECT (SELECT min(phase) FROM pending WHERE scope = :scope AND phase > phases.phase)
+    FROM phases WHERE phases.phase IS NOT NULL)
+SELECT phase FROM phases WHERE phase IS NOT NULL;
+
+-- name: get_before
+-- The episodes before each given position of a session, latest first.
+SELECT json_extract(i.value, '$[0]'), r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state,
+       r.pinned, r.trust, r.strength, r.occurred_at, r.recorded_at, r.until, r.session, r.position,
+       r.status, r.text, r.body
+FROM json_each(:episodes) AS i
+CROSS JOIN record AS r ON r.scope = :scope AND r.session = json_extract(i.value, '$[1]')
+ AND r.position < json_extract(i.value, '$[2]') AND r.position >= json_extract(i.value, '$[3]')
+WHERE r.kind = 'episode' AND r.state <> 'forgotten'
+  AND (:with_calls = 0 OR instr(r.body, '"calls":[') > 0);
+
+-- name: get_neighbours
+-- The episodes near given positions of a session, in the visible scopes.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body
+FROM json_each(:episodes) AS i
+CROSS JOIN record AS r ON r.scope = json_extract(i.value, '$[0]')
+ AND r.session = json_extract(i.value, '$[1]')
+ AND r.position BETWEEN json_extract(i.value, '$[2]') AND json_extract(i.value, '$[3]')
+WHERE r.kind = 'episode' AND r.state IN ('active', 'condensed');
+
+-- name: links_out
+-- Links from records.
+SELECT l.source, l.kind, l.target, l.count, l.at, l.version
+FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k
+CROSS JOIN link AS l ON l.scope = :scope AND l.source = i.value AND l.kind = k.value;
+
+-- name: links_in
+-- Links to records, from the time of each one's last :per_record on.
+SELECT l.source, l.kind, l.target, l.count, l.at, l.version
+FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k
+CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = k.value
+ AND l.at >= coalesce((
+    SELECT n.at FROM link AS n WHERE n.scope = :scope AND n.target = i.value AND n.kind = k.value
+    ORDER BY n.at DESC LIMIT 1 OFFSET :per_record - 1), -9223372036854775807);
+
+-- name: degrees_out
+-- Summed counts of links from records, at most :cap links of each.
+SELECT i.value, (SELECT sum(count) FROM (
+    SELECT l.count FROM link AS l
+    WHERE l.scope = :scope AND l.source = i.value AND l.kind = k.value LIMIT :cap))
+FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k;
+
+-- name: degrees_in
+-- Summed counts of links to records, at most :cap links of each.
+SELECT i.value, (SELECT sum(count) FROM (
+    SELECT l.count FROM link AS l
+    WHERE l.scope = :scope AND l.target = i.value AND l.kind = k.value
+    ORDER BY l.at DESC LIMIT :cap))
+FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k;
+
+-- name: upsert_link
+-- A link, new or with another count.
+INSERT INTO link (scope, source, kind, target, count, at, version)
+VALUES (:scope, :source, :kind, :target, :count, :at, :version)
+ON CONFLICT (scope, source, kind, target)
+DO UPDATE SET count = excluded.count, at = excluded.at, version = excluded.version;
+
+-- name: delete_link
+-- A link.
+DELETE FROM link WHERE scope = :scope AND source = :source AND kind = :kind AND target = :target;
+
+-- name: link_rows
+-- Links by key, for before-images.
+SELECT l.source, l.kind, l.target, l.count, l.at, l.version FROM json_each(:rows) AS i
+CROSS JOIN link AS l ON l.scope = :scope AND l.source = json_extract(i.value, '$[0]')
+ AND l.kind = json_extract(i.value, '$[1]') AND l.target = json_extract(i.value, '$[2]');
+
+-- name: delete_seen_of
+-- What a reader had found in an episode, before it is read again.
+DELETE FROM seen WHERE scope = ? AND episode = ? AND reader = ?;
+
+-- name: insert_seen
+-- What a reader found.
+INSERT INTO seen (scope, episode, reader, kind, key, session, at, ok, score, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: tally_seen
+-- Distinct episodes and sessions per key, the newest :cap rows of each and this pass's own.
+WITH found (key, episode, session, ok, at) AS (
+    SELECT s.key, s.episode, s.session, s.ok, s.at
+    FROM json_each(:keys) AS k
+    CROSS JOIN seen AS s ON s.scope = :scope AND s.reader = :reader AND s.key = k.value
+     AND s.at <= :until
+     AND s.at >= max(:since, coalesce((
+        SELECT n.at FROM seen AS n
+        WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value AND n.at <= :until
+        ORDER BY n.at DESC LIMIT 1 OFFSET :cap - 1), :since))
+    WHERE s.score >= :least_score AND s.episode NOT IN (SELECT value FROM json_each(:replaced))
+    UNION
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+           json_extract(value, '$[3]'), json_extract(value, '$[4]')
+    FROM json_each(:also))
+SELECT key, count(DISTINCT episode), count(DISTINCT session),
+       count(DISTINCT CASE WHEN ok IS NOT 0 THEN session END), min(at), max(at)
+FROM found GROUP BY key;
+
+-- name: get_sightings
+-- The newest :per_key rows of each key.
+SELECT s.episode, s.reader, s.kind, s.key, s.session, s.at, s.ok, s.score, full.body
+FROM json_each(:keys) AS k
+CROSS JOIN seen AS s ON s.scope = :scope AND s.reader = :reader AND s.key = k.value
+ AND s.at <= :until
+ AND s.at >= max(:since, coalesce((
+    SELECT n.at FROM seen AS n
+    WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value AND n.at <= :until
+    ORDER BY n.at DESC LIMIT 1 OFFSET :per_key - 1), :since))
+CROSS JOIN seen AS full ON full.scope = s.scope AND full.episode = s.episode
+ AND full.reader = s.reader AND full.kind = s.kind AND full.key = s.key;
+
+-- name: get_seen
+-- What a reader found in these episodes.
+SELECT s.episode, s.reader, s.kind, s.key, s.session, s.at, s.ok, s.score, s.body
+FROM json_each(:episodes) AS i
+CROSS JOIN seen AS s ON s.scope = :scope AND s.episode = i.value AND s.reader = :reader;
+
+-- name: get_uses
+-- Uses of records from the hour of each one's last :cap on.
+SELECT u.record, u.hour, u.kind, u.weight, u.spread_weight
+FROM json_each(:ids) AS i
+CROSS JOIN use AS u ON u.scope = :scope AND u.record = i.value AND u.hour <= :until
+ AND u.hour >= coalesce((
+    SELECT n.hour FROM use AS n WHERE n.scope = :scope AND n.record = i.value AND n.hour <= :until
+    ORDER BY n.hour DESC LIMIT 1 OFFSET :cap - 1), -9223372036854775807);
+
+-- name: get_mention_uses
+-- Mentions of records by hour, from the time of each one's last :cap on.
+SELECT l.target, (l.at - ((l.at % 3600000000) + 3600000000) % 3600000000) / 3600000000,
+       sum(l.count)
+FROM json_each(:ids) AS i
+CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = 'mentions'
+ AND l.at <= :until
+ AND l.at >= coalesce((
+    SELECT n.at FROM link AS n
+    WHERE n.scope = :scope AND n.target = i.value AND n.kind = 'mentions' AND n.at <= :until
+    ORDER BY n.at DESC LIMIT 1 OFFSET :cap - 1), -9223372036854775807)
+GROUP BY 1, 2;
+
+-- name: add_use
+-- More of a use in its hour.
+INSERT INTO use (scope, record, hour, kind, weight) VALUES (:scope, :record, :hour, :kind, :weight)
+ON CONFLICT (scope, record, hour, kind) DO UPDATE SET weight = round(weight + excluded.weight, 9);
+
+-- name: mark_use
+-- How much of a use has spread.
+UPDATE use SET spread_weight = :spread_weight
+WHERE scope = :scope AND record = :record AND hour = :hour AND kind = :kind;
+
+-- name: delete_use
+-- A use that undo emptied.
+DELETE FROM use
+WHERE scope = :scope AND record = :record AND hour = :hour AND kind = :kind AND weight <= 0;
+
+-- name: use_rows
+-- Uses by key, for before-images.
+SELECT u.record, u.hour, u.kind, u.weight, u.spread_weight FROM json_each(:rows) AS i
+CROSS JOIN use AS u ON u.scope = :scope AND u.record = json_extract(i.value, '$[0]')
+ AND u.hour = json_extract(i.value, '$[1]') AND u.kind = json_extract(i.value, '$[2]');
+
+-- name: get_uncondensed
+-- The oldest active episodes from before a time.
+SELECT scope, id, version, seq, kind, key, state, pinned, trust, strength, occurred_at, recorded_at,
+       until, session, position, status, text, body
+FROM record WHERE scope = :scope AND kind = 'episode' AND state = 'active' AND at < :before
+ORDER BY at, session, position, id LIMIT :count;
+
+-- name: count_uncondensed
+-- How many active episodes there are from before a time.
+SELECT count(*) FROM record
+WHERE scope = :scope AND kind = 'episode' AND state = 'active' AND at < :before;
+
+-- name: get_answers
+-- Stored answers among these questions.
+SELECT a.question, a.body FROM json_each(:questions) AS i
+CROSS JOIN answer AS a ON a.scope = :scope AND a.question = i.value;
+
+-- name: upsert_answer
+-- A collaborator's answer.
+INSERT INTO answer (scope, question, collaborator, sources, body) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (scope, question) DO UPDATE SET body = excluded.body;
+
+-- name: undone_groups
+-- Per undone group among these, the greatest seq of the episodes its links named.
+SELECT c.group_id, coalesce(max(r.seq), 0)
+FROM json_each(:ids) AS i
+CROSS JOIN change AS c ON c.scope = :scope AND c.phase = :phase AND c.group_id = i.value
+ AND c.undone_by IS NOT NULL
+LEFT JOIN record AS r ON r.scope = c.scope AND r.id IN (c.first, c.second) AND r.kind = 'episode'
+GROUP BY c.group_id;
+
+-- name: undone_sources
+-- The episodes that undone groups of a phase had changed.
+SELECT DISTINCT c.first FROM change AS c
+WHERE c.scope = :scope AND c.phase = :phase AND c.undone_by IS NOT NULL
+  AND c.relation = 'record' AND c.operation = 'edit';
+
+-- name: derived_of
+-- Derived records that name one of these as evidence, source or mention.
+SELECT DISTINCT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust,
+       r.strength, r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text,
+       r.body
+FROM json_each(:ids) AS i
+CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value
+ AND l.kind IN ('evidence', 'summarises')
+CROSS JOIN record AS r ON r.scope = l.scope AND r.id = l.source
+WHERE r.state <> 'forgotten'
+UNION
+SELECT DISTINCT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust,
+       r.strength, r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text,
+       r.body
+FROM json_each(:ids) AS i
+CROSS JOIN link AS l ON l.scope = :scope AND l.source = i.value AND l.kind = 'mentions'
+CROSS JOIN record AS r ON r.scope = l.scope AND r.id = l.target
+WHERE r.state <> 'forgotten';
+
+-- name: search
+-- Visible records that match a full-text expression, best first.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body,
+       -bm25(record_text, 0.0, 1.0) AS score
+FROM record_text
+CROSS JOIN record AS r ON r.row = record_text.rowid
+WHERE record_text MATCH :expression
+  AND r.state IN ('active', 'condensed') AND r.kind IN (SELECT value FROM json_each(:kinds))
+ORDER BY score DESC, r.id LIMIT :count;
+
+-- name: list_records
+-- Visible records of some kinds, newest first.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body
+FROM json_each(:kinds) AS k CROSS JOIN json_each('["active", "condensed"]') AS v
+CROSS JOIN record AS r ON r.scope = :scope AND r.kind = k.value AND r.state = v.value
+WHERE :status IS NULL OR r.status = :status
+ORDER BY r.at DESC, r.id LIMIT :count;
+
+-- name: records_where
+-- Ids of episodes of a session, for forgetting.
+SELECT id FROM record WHERE scope = :scope AND session = :session AND state <> 'forgotten'
+ORDER BY id;
+
+-- name: insert_run
+-- A run's row.
+INSERT INTO run (scope, number, kind, status, clock, settings, input, input_digest, output_digest,
+                 report)
+VALUES (:scope, :number, :kind, :status, :clock, :settings, :input, :input_digest, :output_digest,
+        :report);
+
+-- name: update_run
+-- A run's status, input and report.
+UPDATE run SET status = :status, input = :input, report = :report
+WHERE scope = :scope AND number = :number;
+
+-- name: get_run
+-- One run.
+SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, input
+FROM run WHERE scope = :scope AND number = :number;
+
+-- name: list_runs
+-- The latest runs.
+SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, NULL
+FROM run WHERE scope = :scope AND number > 0 ORDER BY number DESC LIMIT :count;
+
+-- name: unfinished_ingest
+-- The latest interrupted ingest of a source.
+SELECT number, report FROM run
+WHERE scope = :scope AND kind = 'ingest' AND status = 'planned' AND input_digest = :source
+ORDER BY number DESC LIMIT 1;
+
+-- name: insert_change
+-- A journal row.
+INSERT INTO change (scope, run, seq, phase, group_kind, group_id, operation, relation, first,
+                    second, row, from_version, before, after, reason)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: complete_change
+-- The before-image of a planned change, known when it is committed.
+UPDATE change SET from_version = ?, before = ? WHERE scope = ? AND run = ? AND seq = ?;
+
+-- name: get_changes
+-- A run's changes in order.
+SELECT run, seq, phase, group_kind, group_id, operation, relation, row, before, after, reason,
+       from_version, undone_by
+FROM change WHERE scope = :scope AND run = :run ORDER BY seq;
+
+-- name: delete_changes
+-- A plan's changes.
+DELETE FROM change WHERE scope = :scope AND run = :run;
+
+-- name: mark_undone
+-- A group of a run is undone.
+UPDATE change SET undone_by = :by
+WHERE scope = :scope AND run = :run AND undone_by IS NULL
+  AND (:group = '' OR phase || '/' || group_kind || '/' || group_id = :group);
+
+-- name: count_standing
+-- How many changes of a run are not undone.
+SELECT count(*) FROM change WHERE scope = :scope AND run = :run AND undone_by IS NULL;
+
+-- name: later_changes
+-- Standing changes of later runs that name these rows.
+SELECT c.run, c.phase, c.group_kind, c.group_id, c.operation, c.relation, c.row, c.after
+FROM json_each(:ids) AS i
+CROSS JOIN change AS c ON c.scope = :scope AND c.first = i.value AND c.run >= :run
+CROSS JOIN run AS r ON r.scope = c.scope AND r.number = c.run
+WHERE c.undone_by IS NULL AND r.status = 'committed' AND r.kind <> 'undo'
+UNION
+SELECT c.run, c.phase, c.group_kind, c.group_id, c.operation, c.relation, c.row, c.after
+FROM json_each(:ids) AS i
+CROSS JOIN change AS c ON c.scope = :scope AND c.second = i.value AND c.run >= :run
+CROSS JOIN run AS r ON r.scope = c.scope AND r.number = c.run
+WHERE c.undone_by IS NULL AND r.status = 'committed' AND r.kind <> 'undo';
+
+-- name: count_records
+-- Records by kind and state.
+SELECT kind, state, count(*) FROM record WHERE scope = :scope GROUP BY kind, state;
+
+-- name: count_links
+-- How many links a scope has.
+SELECT count(*) FROM link WHERE scope = :scope;
+
+-- name: dump_scope
+-- A scope's rows of scope, for an export.
+SELECT path, salt, half_life_hours, visible, counter, run_count, last_clock, deep_clock, settings
+FROM scope WHERE path = :scope;
+
+-- name: load_scope
+-- A row of scope from an export; nothing where it is there.
+INSERT INTO scope (path, salt, half_life_hours, visible, counter, run_count, last_clock,
+    deep_clock, settings)
+VALUES (:path, :salt, :half_life_hours, :visible, :counter, :run_count, :last_clock, :deep_clock,
+    :settings)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_record
+-- A scope's rows of record, for an export.
+SELECT scope, id, kind, key, state, version, seq, pinned, trust, strength, occurred_at,
+    recorded_at, until, session, position, status, text, body
+FROM record WHERE scope = :scope
+ORDER BY seq;
+
+-- name: load_record
+-- A row of record from an export; nothing where it is there.
+INSERT INTO record (scope, id, kind, key, state, version, seq, pinned, trust, strength,
+    occurred_at, recorded_at, until, session, position, status, text, body)
+VALUES (:scope, :id, :kind, :key, :state, :version, :seq, :pinned, :trust, :strength,
+    :occurred_at, :recorded_at, :until, :session, :position, :status, :text, :body)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_link
+-- A scope's rows of link, for an export.
+SELECT scope, source, kind, target, count, at, version
+FROM link WHERE scope = :scope
+ORDER BY source, kind, target;
+
+-- name: load_link
+-- A row of link from an export; nothing where it is there.
+INSERT INTO link (scope, source, kind, target, count, at, version)
+VALUES (:scope, :source, :kind, :target, :count, :at, :version)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_seen
+-- A scope's rows of seen, for an export.
+SELECT scope, episode, reader, kind, key, session, "window", at, ok, score, body
+FROM seen WHERE scope = :scope
+ORDER BY episode, reader, kind, key;
+
+-- name: load_seen
+-- A row of seen from an export; nothing where it is there.
+INSERT INTO seen (scope, episode, reader, kind, key, session, "window", at, ok, score, body)
+VALUES (:scope, :episode, :reader, :kind, :key, :session, :window, :at, :ok, :score, :body)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_answer
+-- A scope's rows of answer, for an export.
+SELECT scope, question, collaborator, sources, body
+FROM answer WHERE scope = :scope
+ORDER BY question;
+
+-- name: load_answer
+-- A row of answer from an export; nothing where it is there.
+INSERT INTO answer (scope, question, collaborator, sources, body)
+VALUES (:scope, :question, :collaborator, :sources, :body)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_use
+-- A scope's rows of use, for an export.
+SELECT scope, record, hour, kind, weight, spread_weight
+FROM use WHERE scope = :scope
+ORDER BY record, hour, kind;
+
+-- name: load_use
+-- A row of use from an export; nothing where it is there.
+INSERT INTO use (scope, record, hour, kind, weight, spread_weight)
+VALUES (:scope, :record, :hour, :kind, :weight, :spread_weight)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_pending
+-- A scope's rows of pending, for an export.
+SELECT scope, phase, at, record, stamp
+FROM pending WHERE scope = :scope
+ORDER BY phase, record;
+
+-- name: load_pending
+-- A row of pending from an export; nothing where it is there.
+INSERT INTO pending (scope, phase, at, record, stamp)
+VALUES (:scope, :phase, :at, :record, :stamp)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_run
+-- A scope's rows of run, for an export.
+SELECT scope, number, kind, status, clock, settings, input, input_digest, output_digest, report
+FROM run WHERE scope = :scope
+ORDER BY number;
+
+-- name: load_run
+-- A row of run from an export; nothing where it is there.
+INSERT INTO run (scope, number, kind, status, clock, settings, input, input_digest, output_digest,
+    report)
+VALUES (:scope, :number, :kind, :status, :clock, :settings, :input, :input_digest, :output_digest,
+    :report)
+ON CONFLICT DO NOTHING;
+
+-- name: dump_change
+-- A scope's rows of change, for an export.
+SELECT scope, run, seq, phase, group_kind, group_id, operation, relation, first, second, row,
+    from_version, before, after, reason, undone_by
+FROM change WHERE scope = :scope
+ORDER BY run, seq;
+
+-- name: load_change
+-- A row of change from an export; nothing where it is there.
+INSERT INTO change (scope, run, seq, phase, group_kind, group_id, operation, relation, first,
+    second, row, from_version, before, after, reason, undone_by)
+VALUES (:scope, :run, :seq, :phase, :group_kind, :group_id, :operation, :relation, :first,
+    :second, :row, :from_version, :before, :after, :reason, :undone_by)
+ON CONFLICT DO NOTHING;
+
+-- name: evidence_of
+-- The evidence of derived records.
+SELECT l.source, l.target FROM json_each(:ids) AS i
+CROSS JOIN link AS l ON l.scope = :scope AND l.source = i.value
+ AND l.kind IN ('evidence', 'summarises')
+UNION ALL
+SELECT l.target, l.source FROM json_each(:ids) AS i
+CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = 'mentions';
+
+-- name: entomb_record
+-- What is left of a forgotten record: its id.
+UPDATE record SET state = 'forgotten', version = :version, key = NULL, text = NULL, body = NULL,
+       session = NULL, position = NULL, occurred_at = NULL, until = NULL, status = NULL,
+       strength = 0, pinned = 0
+WHERE scope = :scope AND id = :id;
+
+-- name: erase_seen
+-- Readings of a forgotten episode.
+DELETE FROM seen WHERE scope = :scope AND episode = :id;
+
+-- name: erase_answer
+-- Answers about a forgotten record; sources are short lists, read through once per forgetting.
+DELETE FROM answer WHERE scope = :scope AND EXISTS (
+    SELECT 1 FROM json_each(answer.sources) AS s WHERE s.value = :id);
+
+-- name: erase_use
+-- Uses of a forgotten record.
+DELETE FROM use WHERE scope = :scope AND record = :id;
+
+-- name: erase_pending
+-- Unread rows of a forgotten record.
+DELETE FROM pending WHERE scope = :scope AND record = :id;
+
+-- name: erase_link_out
+-- Links from a forgotten record.
+DELETE FROM link WHERE scope = :scope AND source = :id;
+
+-- name: erase_link_in
+-- Links to a forgotten record.
+DELETE FROM link WHERE scope = :scope AND target = :id;
+
+-- name: erase_link_between
+-- Links between a forgotten record and one that stays.
+DELETE FROM link WHERE scope = :scope
+ AND ((source = :one AND target = :other) OR (source = :other AND target = :one));
+
+-- name: summary_sources
+-- The sources of a summary.
+SELECT target FROM link WHERE scope = :scope AND source = :id AND kind = 'summarises';
+
+-- name: release_source
+-- A source whose summary is gone stands for itself again.
+UPDATE record SET state = 'active', version = :version
+WHERE scope = :scope AND id = :id AND state = 'condensed';
+
+-- name: rewrite_record
+-- A derived record rebuilt from the evidence that is left.
+UPDATE record SET version = :version, text = :text, body = :body
+WHERE scope = :scope AND id = :id;
+
+-- name: seen_of_key
+-- Readings of one key in some episodes.
+SELECT s.body FROM json_each(:episodes) AS i
+CROSS JOIN seen AS s ON s.scope = :scope AND s.episode = i.value
+WHERE s.key = :key;
+
+-- name: scrub_changes_first
+-- The journal's images of rows about forgotten records.
+UPDATE change SET before = NULL, after = '{}', reason = NULL
+WHERE scope = :scope AND first IN (SELECT value FROM json_each(:ids));
+
+-- name: scrub_changes_second
+-- The journal's images of links to forgotten records.
+UPDATE change SET before = NULL, after = '{}', reason = NULL
+WHERE scope = :scope AND second IN (SELECT value FROM json_each(:ids));
+
+-- name: runs_with_text
+-- Runs whose reports or plans may quote what was said.
+SELECT number, status, report, input FROM run WHERE scope = :scope;
+
+-- name: all_records
+-- Every record of a scope that is not forgotten.
+SELECT id FROM record WHERE scope = :scope AND state <> 'forgotten' ORDER BY id;
+
+-- name: delete_run
+-- A planned run's row, before it is written again as committed.
+DELETE FROM run WHERE scope = :scope AND number = :number;
+
+-- name: check_unindexed
+-- Records whose text is not indexed.
+SELECT 'The record ' || id || ' of scope ' || scope || ' is missing from the text index.'
+FROM record WHERE state <> 'forgotten' AND row NOT IN (SELECT rowid FROM record_text) LIMIT 20;
+
+-- name: check_dangling_links
+-- Links from records that are not there.
+SELECT 'A link in scope ' || l.scope || ' names the record ' || l.source || ', which is not there.'
+FROM link AS l WHERE NOT EXISTS (
+    SELECT 1 FROM record AS r WHERE r.scope = l.scope AND r.id = l.source) LIMIT 20;
+
+-- name: check_visible
+-- Scopes whose count of visible records is wrong.
+SELECT 'The scope ' || s.path || ' counts ' || s.visible || ' visible records and has '
+       || count(r.id) || '.'
+FROM scope AS s LEFT JOIN record AS r ON r.scope = s.path AND r.state IN ('active', 'condensed')
+GROUP BY s.path HAVING s.visible <> count(r.id);

@@ -1,0 +1,117 @@
+"""The inverse of a run's changes: what stood there before, in reverse order.
+
+Content columns are put back as they were. What only follows from other rows (strength, spread
+uses) is taken out by its amount, so that an undo after later nights removes its own share and
+nothing else.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from symfonic.capabilities.memory.changes import Change
+from symfonic.capabilities.memory.records import Use, rounded
+from symfonic.capabilities.memory.strength import record_strength
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symfonic.capabilities.memory.records import Record, RecordId
+    from symfonic.capabilities.memory.store import JournalRow, MemoryReader
+
+_ALL = 2**31
+_FAR = datetime(9999, 12, 31, tzinfo=UTC)
+
+
+def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
+    """The changes that take ``rows`` back, for a reader of the scope as it is now.
+
+    A record that was forgotten since stays forgotten: its rows are left out. A strength that no
+    later run has set goes back to what it was; another is computed anew without this run's uses.
+    """
+    ids = sorted({str(row.change.row[0]) for row in rows if row.change.table != "link"})
+    current = {record.id: record for record in reader.records(ids)}
+    uses = _uses(reader, ids)
+    changes: list[Change] = []
+    stale: dict[str, Change] = {}
+    for row in reversed(rows):
+        change = row.change
+        match change.table:
+            case "record":
+                if change.operation != "remove" and change.row[0] not in current:
+                    continue
+                changes.append(_record(row))
+                if change.after.keys() == {"strength"} and _moved_on(change, current):
+                    stale[str(change.row[0])] = changes.pop()
+            case "link":
+                changes.append(_link(row))
+            case "use":
+                changes.append(_use(row, uses))
+    return changes + _recomputed(reader, current, uses, stale)
+
+
+def _record(row: JournalRow) -> Change:
+    change = row.change
+    match change.operation:
+        case "add":
+            return _turned(change, "remove", {})
+        case "edit":
+            return _turned(change, "edit", dict(row.before))
+        case _:
+            return _turned(change, "add", dict(row.before))
+
+
+def _link(row: JournalRow) -> Change:
+    if row.before:
+        return _turned(row.change, "add", dict(row.before))
+    return _turned(row.change, "remove", {})
+
+
+def _use(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> Change:
+    """Take this run's amount out, whatever others have added since."""
+    change, before = row.change, row.before
+    now = uses.get(change.row)
+    if change.operation == "edit":
+        marked = float(change.after["spread_weight"]) - float(before.get("spread_weight", 0.0))  # type: ignore[arg-type]
+        left = max(0.0, (now.spread_weight if now else 0.0) - marked)
+        return _turned(change, "edit", {"spread_weight": rounded(left)})
+    share = float(change.after["weight"])  # type: ignore[arg-type]
+    if now is not None:
+        uses[change.row] = Use(
+            record=now.record, hour=now.hour, kind=now.kind, weight=rounded(now.weight - share)
+        )
+    return _turned(change, "add", {"weight": -share})
+
+
+def _turned(change: Change, operation: Any, after: dict[str, Any]) -> Change:  # noqa: ANN401
+    return Change(
+        group=change.group, operation=operation, table=change.table, row=change.row, after=after,
+        reason=f"undo: {change.reason}",
+    )  # fmt: skip
+
+
+def _moved_on(change: Change, current: Mapping[RecordId, Record]) -> bool:
+    record = current[change.row[0]]  # type: ignore[index]
+    return record.strength != change.after["strength"]
+
+
+def _recomputed(
+    reader: MemoryReader,
+    current: Mapping[RecordId, Record],
+    uses: Mapping[tuple[Any, ...], Use],
+    stale: Mapping[str, Change],
+) -> list[Change]:
+    changes = []
+    for i in sorted(stale):
+        record = current[i]  # type: ignore[index]
+        left = [use for row, use in sorted(uses.items()) if row[0] == i and use.weight > 0]
+        strength = record_strength(record, left, reader.state.half_life_hours)
+        if strength != record.strength:
+            changes.append(_turned(stale[i], "edit", {"strength": strength}))
+    return changes
+
+
+def _uses(reader: MemoryReader, ids: Sequence[str]) -> dict[tuple[Any, ...], Use]:
+    rows = reader.uses(ids, until=_FAR, per_record=_ALL) if ids else []
+    return {(use.record, use.hour, use.kind): use for use in rows}

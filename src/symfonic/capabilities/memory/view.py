@@ -1,0 +1,421 @@
+"""What a phase sees: set-based lookups with the run's earlier changes folded in.
+
+The view answers from one snapshot and writes down what it hands out: rows named by id and
+version are the run's *input*, re-checked at commit, and their content is digested on the way, so
+that equal inputs are known to be equal. It gives no row whose effective time lies after ``now``.
+
+Every lookup takes a set of keys and costs one statement. None returns all rows of a key: counts
+are aggregated in the store and histories are capped, so a night costs what changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from symfonic.capabilities.memory.records import (
+    Link,
+    Record,
+    RecordId,
+    Seen,
+    Use,
+    canonical,
+    from_columns,
+    from_microseconds,
+    identify,
+    to_columns,
+    to_microseconds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.collaborators import Question
+    from symfonic.capabilities.memory.limits import RunLimits
+    from symfonic.capabilities.memory.records import Kind, LinkKind, Plain, Tally
+    from symfonic.capabilities.memory.retention import RetentionPolicy
+    from symfonic.capabilities.memory.store import MemoryReader
+
+TOUCHED: Final = "strengthen"
+"""The phase whose unread rows are the records that uses and mention links point at."""
+
+SUMMARISE: Final = "summarise"
+"""The phase that is driven by state, so that an undone group must be told to it as sources."""
+
+_HOUR: Final = 3_600_000_000
+
+
+class View:
+    """One pass's window on memory. Lookups return values in a fixed order, never by row order.
+
+    ``spread_since`` is the start of the window in which uses still spread to neighbours; it is
+    fixed for a whole sleep. ``spent`` counts per phase the drafts that earlier passes of the
+    same sleep have added.
+    """
+
+    def __init__(
+        self,
+        reader: MemoryReader,
+        *,
+        now: datetime,
+        retention: RetentionPolicy,
+        limits: RunLimits,
+        spread_since: datetime,
+        unread: Mapping[str, Sequence[RecordId]],
+        fresh: Mapping[str, Sequence[Seen]],
+        spent: Mapping[str, int],
+        answers: Mapping[str, Plain],
+    ) -> None:
+        self.now = now
+        self.retention = retention
+        self.limits = limits
+        self.spread_since = spread_since
+        self.spent = spent
+        self._reader = reader
+        self._state = reader.state
+        self._unread = unread
+        self._fresh = fresh
+        self._answers = answers
+        self._records: dict[str, Record] = {}
+        self._links: dict[tuple[str | int, ...], Link | None] = {}
+        self._uses: dict[tuple[str | int, ...], Use] = {}
+        self._touched: set[RecordId] = set()
+        self._handed: dict[tuple[str, ...], int] = {}
+        self._digest = blake2b(digest_size=16)
+
+    # -- what stands ready without a lookup
+
+    @property
+    def scope(self) -> str:
+        """The path of the scope this run owns."""
+        return self._state.path
+
+    @property
+    def half_life_hours(self) -> float:
+        """The scope's half-life; all its records fade at this one rate."""
+        return self._state.half_life_hours
+
+    def identify(self, kind: Kind, *parts: str) -> RecordId:
+        """The id of the derived record of this kind and key in this scope."""
+        return identify(self._state.salt, kind, *parts)
+
+    # -- lookups
+
+    def unread(self, phase: str) -> list[Record]:
+        """The records this pass takes for ``phase``, oldest first, those touched in it included."""
+        ids = list(self._unread.get(phase, ()))
+        if phase == TOUCHED:
+            ids = sorted({*ids, *self._touched})
+        return sorted(self.records(ids).values(), key=lambda r: r.order)
+
+    def fresh(self, reader: str) -> list[Seen]:
+        """What ``reader`` found in this pass's unread episodes, in order of time and key."""
+        found = sorted(self._fresh.get(reader, ()), key=_seen_order)
+        self._note("fresh", [reader], [_seen_described(row) for row in found])
+        return found
+
+    def records(self, ids: Iterable[str]) -> dict[RecordId, Record]:
+        """Visible records by id, of this scope or an ancestor; a missing one is left out."""
+        wanted = sorted(set(ids))
+        stored = self._reader.records([i for i in wanted if i not in self._records])
+        found = {record.id: record for record in stored if record.at <= self.now}
+        for record in found.values():
+            self._handed[record.id,] = record.version
+        for i in wanted:
+            if i in self._records:
+                found[RecordId(i)] = self._records[i]
+        ordered = {i: found[i] for i in sorted(found)}
+        self._note("records", wanted, [_described(r) for r in ordered.values()])
+        return ordered
+
+    def by_key(self, kind: Kind, keys: Iterable[str]) -> dict[str, Record]:
+        """The derived records of these keys; where scopes differ, the nearest one's.
+
+        An ancestor's entity is linked to and never copied, so it must be found here.
+        """
+        wanted = sorted(set(keys))
+        found: dict[str, Record] = {}
+        for salt in self._reader.visible_salts():
+            ids = {identify(salt, kind, key): key for key in wanted if key not in found}
+            for record in self.records(ids).values():
+                found.setdefault(ids[record.id], record)
+        return {key: found[key] for key in sorted(found)}
+
+    def links(
+        self,
+        ids: Iterable[str],
+        *,
+        kinds: Sequence[LinkKind],
+        direction: Literal["out", "in"],
+        per_record: int,
+    ) -> list[Link]:
+        """Links from (``out``) or to (``in``) the records, the newest ``per_record`` of each."""
+        wanted = sorted(set(ids))
+        rows: dict[tuple[str | int, ...], Link] = {}
+        for link in self._reader.links(
+            wanted, kinds=kinds, direction=direction, per_record=per_record
+        ):
+            rows[link.source, link.kind, link.target] = link
+            self._handed[link.source, link.kind, link.target] = link.version
+        known = set(wanted)
+        for row, folded in self._links.items():
+            end = row[0] if direction == "out" else row[2]
+            if end not in known or row[1] not in kinds:
+                continue
+            if folded is None:
+                rows.pop(row, None)
+            else:
+                rows[folded.source, folded.kind, folded.target] = folded
+        ordered = sorted(rows.values(), key=lambda k: (k.source, k.kind, k.target))
+        asked = [*wanted, *kinds, direction, str(per_record)]
+        self._note("links", asked, [_link_described(link) for link in ordered])
+        return ordered
+
+    def degrees(self, ids: Iterable[str], *, kinds: Sequence[LinkKind]) -> dict[RecordId, int]:
+        """The summed counts of each record's links, both directions: what association divides by."""
+        wanted = sorted(set(ids))
+        found = dict.fromkeys((RecordId(i) for i in wanted), 0)
+        found |= self._reader.degrees(wanted, kinds=kinds)
+        for row, folded in self._links.items():
+            if folded is not None and row[1] in kinds:
+                for end in (folded.source, folded.target):
+                    if end in found:
+                        found[end] += folded.count
+        self._note("degrees", [*wanted, *kinds], found)
+        return found
+
+    def before(
+        self, episodes: Sequence[Record], *, count: int, with_calls: bool = False
+    ) -> dict[RecordId, list[Record]]:
+        """For each episode, the ``count`` ones before it in its session, oldest first."""
+        found = self._reader.before(episodes, count=count, with_calls=with_calls)
+        for rows in found.values():
+            for record in rows:
+                self._handed[record.id,] = record.version
+        described = {i: [_described(r) for r in rows] for i, rows in sorted(found.items())}
+        self._note("before", [str(count)], described)
+        return found
+
+    def tally(
+        self, reader: str, keys: Iterable[str], *, since: datetime, least_score: float = 0.0
+    ) -> dict[str, Tally]:
+        """Distinct episodes and sessions per key since a time, this pass's readings counted in."""
+        wanted = sorted(set(keys))
+        rows = self._reader.tally(
+            reader,
+            wanted,
+            since=since,
+            until=self.now,
+            least_score=least_score,
+            also=list(self._fresh.get(reader, ())),
+        )
+        found = {row.key: row for row in sorted(rows, key=lambda r: r.key)}
+        self._note(
+            "tally",
+            [reader, *wanted, str(to_microseconds(since)), str(least_score)],
+            [_tally_described(row) for row in found.values()],
+        )
+        return found
+
+    def sightings(
+        self, reader: str, keys: Iterable[str], *, since: datetime, per_key: int
+    ) -> dict[str, list[Seen]]:
+        """The newest ``per_key`` sightings of each key, oldest first, this pass's counted in."""
+        wanted = sorted(set(keys))
+        rows = {
+            (row.episode, row.key): row
+            for row in self._reader.sightings(
+                reader, wanted, since=since, until=self.now, per_key=per_key
+            )
+        }
+        known = set(wanted)
+        for row in self._fresh.get(reader, ()):
+            if row.key in known and since <= row.at <= self.now:
+                rows[row.episode, row.key] = row
+        found: dict[str, list[Seen]] = {}
+        for row in sorted(rows.values(), key=_seen_order):
+            found.setdefault(row.key, []).append(row)
+        found = {key: found[key][-per_key:] for key in sorted(found)}
+        self._note(
+            "sightings",
+            [reader, *wanted, str(to_microseconds(since)), str(per_key)],
+            [_seen_described(row) for rows_of in found.values() for row in rows_of],
+        )
+        return found
+
+    def uses(self, ids: Iterable[str]) -> dict[RecordId, list[Use]]:
+        """Each record's uses by hour, mention links counted in, latest ``uses_per_record`` hours."""
+        wanted = sorted(set(ids))
+        cap = self.limits.uses_per_record
+        rows: dict[tuple[str | int, ...], Use] = {
+            (use.record, use.hour, use.kind): use for use in self._stored_uses(wanted)
+        }
+        known = set(wanted)
+        for row, use in self._uses.items():
+            if row[0] in known:
+                rows[row] = use
+        self._fold_mentions(rows, known)
+        found: dict[RecordId, list[Use]] = {RecordId(i): [] for i in wanted}
+        for row in sorted(rows):
+            found[RecordId(str(row[0]))].append(rows[row])
+        for i, uses in found.items():
+            found[i] = uses[-cap:]
+        described = [
+            [u.record, u.hour, u.kind, u.weight, u.spread_weight]
+            for uses in found.values()
+            for u in uses
+        ]
+        self._note("uses", [*wanted, str(cap)], described)
+        return found
+
+    def uncondensed(self, *, before: datetime, limit: int) -> tuple[list[Record], int]:
+        """The oldest active episodes from before a time, and how many there are in all.
+
+        Sources of a summary that a person undid are left out: it must not come back by itself.
+        """
+        left_out = set(self._reader.undone_sources(SUMMARISE))
+        found, total = self._reader.uncondensed(before=before, limit=limit + len(left_out))
+        folded = [self._records.get(record.id, record) for record in found]
+        kept = [r for r in folded if r.id not in left_out and r.state == "active"]
+        kept = sorted(kept, key=lambda r: r.order)[:limit]
+        for record in kept:
+            self._handed[record.id,] = record.version
+        total -= len(left_out)
+        self._note(
+            "uncondensed",
+            [str(to_microseconds(before)), str(limit)],
+            [total, [_described(r) for r in kept]],
+        )
+        return kept, total
+
+    def answer(self, question: Question) -> Plain:
+        """The answer to a question the phase asked, or ``None`` where there is none."""
+        found = self._answers.get(question.key)
+        self._note("answer", [question.key], found)
+        return found
+
+    # -- the engine's side
+
+    def fold(self, changes: Iterable[Change]) -> None:
+        """Let later lookups see these changes. What they build on is loaded in one statement."""
+        edited = [
+            str(c.row[0])
+            for c in changes
+            if c.table == "record" and c.operation == "edit" and c.row[0] not in self._records
+        ]
+        stored = {r.id: r for r in self._reader.records(sorted(set(edited)))}
+        spread = sorted({str(c.row[0]) for c in changes if c.table == "use"})
+        uses: dict[tuple[str | int, ...], Use] = {
+            (u.record, u.hour, u.kind): u for u in self._stored_uses(spread)
+        }
+        for change in changes:
+            match change.table:
+                case "record":
+                    self._fold_record(change, stored)
+                case "link":
+                    self._fold_link(change)
+                case "use":
+                    self._fold_use(change, uses)
+
+    def input_digest(self, header: object) -> str:
+        """The digest of ``header`` and of everything handed out so far."""
+        digest = self._digest.copy()
+        digest.update(canonical(header).encode())
+        return digest.hexdigest()
+
+    @property
+    def handed_out(self) -> tuple[tuple[str | int, ...], ...]:
+        """The rows that the run was planned from, each with its version, in order."""
+        return tuple((*row, self._handed[row]) for row in sorted(self._handed))
+
+    @property
+    def touched(self) -> frozenset[RecordId]:
+        """The own records that changes folded so far point at."""
+        return frozenset(self._touched)
+
+    # -- private
+
+    def _fold_record(self, change: Change, stored: Mapping[RecordId, Record]) -> None:
+        row = RecordId(str(change.row[0]))
+        if change.operation == "add":
+            self._records[row] = from_columns(change.after, id=row, scope=self.scope)
+            return
+        known = self._records.get(row) or stored[row]
+        columns = {**to_columns(known), **change.after}
+        self._records[row] = from_columns(
+            columns, id=row, scope=known.scope, version=known.version, seq=known.seq
+        )
+
+    def _fold_link(self, change: Change) -> None:
+        source, kind, target = (str(part) for part in change.row)
+        if change.operation == "remove":
+            self._links[change.row] = None
+            return
+        self._links[change.row] = Link(
+            source=RecordId(source),
+            kind=kind,  # type: ignore[arg-type]
+            target=RecordId(target),
+            count=int(change.after["count"]),  # type: ignore[arg-type]
+            at=from_microseconds(int(change.after["at"])),  # type: ignore[arg-type]
+        )
+        if kind == "mentions":
+            self._touched.add(RecordId(target))
+
+    def _fold_use(self, change: Change, stored: Mapping[tuple[str | int, ...], Use]) -> None:
+        record, hour, kind = change.row
+        known = self._uses.get(change.row) or stored.get(
+            change.row,
+            Use(record=RecordId(str(record)), hour=int(hour), kind=kind, weight=0.0),  # type: ignore[arg-type]
+        )
+        if change.operation == "add":
+            known = replace(known, weight=known.weight + float(change.after["weight"]))  # type: ignore[arg-type]
+        else:
+            known = replace(known, spread_weight=float(change.after["spread_weight"]))  # type: ignore[arg-type]
+        self._uses[change.row] = known
+
+    def _stored_uses(self, ids: list[str]) -> list[Use]:
+        return self._reader.uses(
+            ids, until=self.now, per_record=self.limits.uses_per_record
+        ) if ids else []  # fmt: skip
+
+    def _fold_mentions(self, rows: dict[tuple[str | int, ...], Use], known: set[str]) -> None:
+        """Count the mention links that this run adds; those of the snapshot the store has counted."""
+        for link in self._links.values():
+            if link is None or link.kind != "mentions" or link.target not in known:
+                continue
+            hour = to_microseconds(link.at) // _HOUR
+            row = (link.target, hour, "mention")
+            old = rows.get(row) or Use(record=link.target, hour=hour, kind="mention", weight=0.0)
+            rows[row] = replace(old, weight=old.weight + link.count)
+
+    def _note(self, lookup: str, asked: Sequence[str], answer: Any) -> None:  # noqa: ANN401
+        self._digest.update(canonical([lookup, list(asked), answer]).encode() + b"\n")
+
+
+def _described(record: Record) -> list[Any]:
+    """A record's content for the input digest: without version, ``seq`` and ``recorded_at``."""
+    columns = to_columns(record)
+    del columns["recorded_at"]
+    return [record.id, record.scope, columns]
+
+
+def _link_described(link: Link) -> list[Any]:
+    return [link.source, link.kind, link.target, link.count, to_microseconds(link.at)]
+
+
+def _tally_described(row: Tally) -> list[Any]:
+    return [
+        row.key, row.episodes, row.sessions, row.successes, row.failures,
+        to_microseconds(row.first_at), to_microseconds(row.last_at),
+    ]  # fmt: skip
+
+
+def _seen_described(row: Seen) -> list[Any]:
+    return [row.episode, row.kind, row.key, row.session, row.ok, row.score, row.body]
+
+
+def _seen_order(row: Seen) -> tuple[datetime, str, str]:
+    return (row.at, row.episode, row.key)

@@ -1,0 +1,120 @@
+import json
+from typing import Any
+
+import pytest
+
+from symfonic.capabilities.memory.errors import InputError
+from symfonic.capabilities.memory.ingest.detect import is_document
+from symfonic.capabilities.memory.ingest.inputs import read_turns
+
+
+def encoded(value: Any, *, indent: int | None = None) -> bytes:
+    return json.dumps(value, indent=indent).encode() + b"\n"
+
+
+MESSAGE = {"role": "user", "content": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (encoded({"text": "a"}), "jsonl"),
+        (encoded({"text": "a"}) + encoded({"text": "b"}), "jsonl"),
+        (encoded({"tool_calls": [{"name": "look"}]}), "jsonl"),
+        (encoded([{"text": "a"}], indent=1), "jsonl"),
+        (encoded([MESSAGE]), "openai"),
+        (encoded([MESSAGE], indent=1), "openai"),
+        (encoded({"messages": [MESSAGE]}), "openai"),
+        (encoded({"messages": [MESSAGE]}, indent=1), "openai"),
+        (encoded([{"messages": [MESSAGE]}]), "openai"),
+        (encoded({"messages": [MESSAGE]}) * 2, "openai"),
+        (encoded(MESSAGE) * 2, "openai"),
+        (encoded({"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}), "openai"),
+        (b"{broken\n" + encoded({"text": "a"}), "jsonl"),
+        (b"", "jsonl"),
+        (b" \n\n", "jsonl"),
+    ],
+)
+def test_a_supported_format_is_recognised(data: bytes, expected: str) -> None:
+    assert read_turns(data).format == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({"title": "t", "mapping": {}, "current_node": "n"}, "ChatGPT export"),
+        ({"uuid": "u", "chat_messages": []}, "Claude.ai export"),
+        ({"type": "user", "sessionId": "s", "message": MESSAGE}, "Claude Code"),
+        ({"type": "summary", "summary": "s", "leafUuid": "l"}, "Claude Code"),
+        ({"type": "response_item", "payload": {}}, "Codex"),
+        ({"sessionId": "s", "projectHash": "h", "messages": []}, "Gemini CLI"),
+        ({"type": "human", "data": {"content": "x"}}, "LangChain"),
+        ({"resourceSpans": []}, "OpenTelemetry spans"),
+        ({"conversations": [{"from": "human", "value": "x"}]}, "ShareGPT"),
+        ({"messages": [{"from": "A", "from_id": "user1", "text": "x"}]}, "Telegram"),
+        ({"messages": [{"sender_name": "A", "timestamp_ms": 1}]}, "Facebook Messenger"),
+        ({"type": "message", "ts": "1.2", "user": "U", "text": "x"}, "Slack"),
+        ({"results": [{"memory": "x"}]}, "mem0"),
+        ({"type": "entity", "name": "A", "entityType": "person"}, "MCP memory file"),
+        ({"agents": [], "blocks": []}, "Letta agent file"),
+        ({"role": "assistant", "content": [{"type": "tool_use", "name": "f"}]}, "Anthropic"),
+        (
+            {"messages": [MESSAGE, {"role": "user", "content": [{"type": "tool_result"}]}]},
+            "Anthropic",
+        ),
+        ({"type": "function_call", "call_id": "c", "name": "f"}, "OpenAI Responses"),
+        ({"role": "user", "content": [{"type": "input_text", "text": "x"}]}, "OpenAI Responses"),
+    ],
+)
+def test_a_known_format_without_a_reader_is_named_with_the_supported_ones(
+    value: dict[str, Any], found: str
+) -> None:
+    for data in (encoded(value), encoded([value]), encoded(value, indent=2)):
+        with pytest.raises(InputError, match=found) as raised:
+            read_turns(data)
+        assert "jsonl, openai" in str(raised.value)
+
+
+def test_a_foreign_value_after_ordinary_ones_is_still_seen() -> None:
+    foreign = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}
+    with pytest.raises(InputError, match="Anthropic"):
+        read_turns(encoded([MESSAGE, foreign]))
+
+
+def test_a_named_format_is_not_questioned() -> None:
+    with read_turns(encoded({"type": "message", "ts": "1", "text": "x"}), format="jsonl") as given:
+        assert [turn.text for turn in given] == ["x"]
+
+
+def test_an_unknown_name_lists_the_supported_ones() -> None:
+    with pytest.raises(InputError, match="jsonl, openai"):
+        read_turns(b"", format="xml")
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (b"just some prose\nin two lines\n", "line 1"),
+        (b'{"alpha": 1, "beta": 2}\n', '"alpha", "beta"'),
+        (b"[1, 2]", "int"),
+        (b'{\n "messages": [\n  {"role": "user",', "not valid JSON"),
+        (b"[05.05.27, 15:48:11] Ana: hi\n", "WhatsApp"),
+        (b"[" * 5000, "nested"),
+    ],
+)
+def test_what_is_in_no_known_format_says_what_was_seen(data: bytes, seen: str) -> None:
+    with pytest.raises(InputError, match=seen):
+        read_turns(data)
+
+
+def test_types_that_are_no_text_do_not_confuse_detection() -> None:
+    with pytest.raises(InputError, match="no format known"):
+        read_turns(encoded({"type": ["a"], "role": {}, "payload": None, "messages": 3}))
+
+
+def test_a_document_is_told_from_lines() -> None:
+    assert is_document('[{"a": 1}]')
+    assert is_document('{\n  "messages": [\n {}\n')
+    assert not is_document('{"a": 1}\n{"b": 2}\n')
+    assert not is_document('{"a": 1')
+    assert not is_document('{broken\n{"b": 2}\n')

@@ -1,0 +1,80 @@
+import time
+
+import pytest
+
+from symfonic.capabilities.memory.ingest.redact import names_secret, redact
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Authorization: Bearer abcdef0123456789abcd",
+            "Authorization: Bearer [redacted: bearer token]",
+        ),
+        (
+            "curl -u x -H 'authorization: basic dXNlcjpwYXNz'",
+            "curl -u x -H 'authorization: basic [redacted: credentials]'",
+        ),
+        ("use sk-proj-Zz19xK27qqWWeeRRttYY00 today", "use [redacted: api key] today"),
+        ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "[redacted: github token]"),
+        ("github_pat_11ABCDEFG0abcdefghijkl_mnop", "[redacted: github token]"),
+        ("xoxb-1234567890-abcdefghij", "[redacted: slack token]"),
+        ("id AKIAABCDEFGHIJKLMNOP.", "id [redacted: aws key]."),
+        ("password=hunter2hunter", "password=[redacted: secret]"),
+        ('{"api_key": "k-778899aabb"}', '{"api_key": "[redacted: secret]"}'),
+        ("DB_PASSWORD='tr0ub4dor'", "DB_PASSWORD='[redacted: secret]'"),
+        ("redis://app:pa55word@cache:6379/0", "redis://app:[redacted: password]@cache:6379/0"),
+        (
+            "-----BEGIN EC PRIVATE KEY-----\nMHcCAQ==\n-----END EC PRIVATE KEY-----\nthen",
+            "[redacted: private key]\nthen",
+        ),
+        (
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+            "[redacted: jwt]",
+        ),
+    ],
+)
+def test_a_known_secret_is_replaced_by_its_kind(text: str, expected: str) -> None:
+    assert redact(text) == expected
+    assert redact(expected) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bearer of this letter is my brother, who asks about the password.",
+        "password: please reset it for Ana before 2026-05-01",
+        "fixed in 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+        "run 6ba7b810-9dad-11d1-80b4-00c04fd430c8 took 15 s",
+        "password = read_password()",
+        "api_key=os.environ['SERVICE_KEY']",
+        "pwd: /home/ana/project1",
+        "risk-free-return-of-the-portfolio-in-2026-and-later",
+        "a basic understanding of sk-learn and the secret santa of 2026",
+        "https://example.com/a:b@c is odd, and http://host:8080/path too",
+        "the token budget is max_tokens=4096",
+    ],
+)
+def test_ordinary_text_is_returned_as_it_is(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_telling_name_makes_its_value_secret() -> None:
+    assert names_secret("client_secret", "swordfish")
+    assert names_secret("X-Api-Key", "k")
+    assert names_secret("token", "a1b2c3d4e5f6a7b8c9")
+    assert not names_secret("token", "short")
+    assert not names_secret("page_token", "a1b2c3d4e5f6a7b8c9")
+    assert not names_secret("password", "")
+    assert not names_secret("passenger", "Ana Kovac")
+
+
+@pytest.mark.parametrize(
+    "part", ["sk-", "eyJ", "password=", "bearer ", "-----BEGIN PRIVATE KEY-----", "://a:", "xoxb-"]
+)
+def test_a_megabyte_of_beginnings_takes_no_quadratic_time(part: str) -> None:
+    text = part * (1_000_000 // len(part))
+    begin = time.process_time()
+    redact(text)
+    assert time.process_time() - begin < 5
