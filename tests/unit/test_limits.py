@@ -11,7 +11,6 @@ from symfonic.capabilities.memory.policy import LearningPolicy
 
 DEFAULTS = {
     "max_passes": 60,
-    "max_changes": 50_000,
     "promotion_max_episodics_per_run": 1000,
     "strengthen_max_records_per_run": 2000,
     "summarize_max_batches_per_run": 20,

@@ -137,7 +137,7 @@ def test_what_is_said_twice_is_shown_once(again: str) -> None:
     "second",
     [
         "The long review meeting about the new billing plan is on 16 October in Graz.",
-        "The long review meeting about the new billing plan is on 15 October in Linz.",
+        "The long review meeting about the new billing plan is on 15 October in Vienna.",
         "The long review meeting about the new billing plan is not on 15 October in Graz.",
     ],
 )

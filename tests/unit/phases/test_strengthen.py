@@ -345,6 +345,17 @@ def test_a_share_below_the_cut_off_is_dropped(store: MemoryStore) -> None:
     assert len(shares(run(store, "e1", limits=limits, weight=1.0))) == 60
 
 
+def test_a_share_that_rounds_to_nothing_is_not_written(store: MemoryStore) -> None:
+    fill(
+        store, episode("e1"), *(entity(f"n{n}") for n in range(4)),
+        *(link("e1", f"n{n}") for n in range(4)), uses=(use("e1", weight=2e-9),),
+    )  # fmt: skip
+    ran = run(store, "e1")
+    assert shares(ran) == {}
+    assert marked(ran) == {"e1": 2e-9}
+    assert run(store, "e1", weight=1.0).counts["spread_to"] == 4
+
+
 def test_links_of_other_kinds_and_to_itself_are_not_walked(store: MemoryStore) -> None:
     fill(
         store, episode("e1"), entity("ana"), entity("ben"),

@@ -1,4 +1,4 @@
-"""What a run may be given: protocols only. A collaborator is optional; a phase without one declines.
+"""What a run may be given: protocols only. A phase without its collaborator declines.
 
 *Readers* look at one unread episode (with a little of what came before it) and say what they
 found. *Answerers* are asked about several episodes at once. Both run outside any transaction.

@@ -68,25 +68,25 @@ class StoreError(SymfonicError):
     exit_code = 20
 
 
-class StoreUnavailable(StoreError):  # noqa: N818 - the house tree names states, not "...Error"
+class StoreUnavailable(StoreError):
     """The store cannot be opened, read or written; the driver's error is the cause."""
 
     exit_code = 21
 
 
-class SchemaMismatch(StoreError):  # noqa: N818
+class SchemaMismatch(StoreError):
     """The store's schema is newer than this release knows."""
 
     exit_code = 22
 
 
-class RecordNotFound(StoreError, LookupError):  # noqa: N818
+class RecordNotFound(StoreError, LookupError):
     """No record, run, draft or scope of that name is visible here."""
 
     exit_code = 23
 
 
-class StaleWrite(StoreError):  # noqa: N818
+class StaleWrite(StoreError):
     """Rows that a plan had read were changed before its commit; ``facts['rows']`` names them."""
 
     exit_code = 24
@@ -104,25 +104,25 @@ class RunError(SymfonicError):
     exit_code = 40
 
 
-class RunAlreadyActive(RunError):  # noqa: N818
+class RunAlreadyActive(RunError):
     """Another run holds the scope's lease; ``facts`` says who and until when."""
 
     exit_code = 41
 
 
-class PhaseFailed(RunError):  # noqa: N818
+class PhaseFailed(RunError):
     """A phase raised; the other phases' work is kept. ``facts`` holds ``phase`` and ``cause``."""
 
     exit_code = 42
 
 
-class ClockRefused(RunError):  # noqa: N818
+class ClockRefused(RunError):
     """A stated clock lies before the scope's last committed run."""
 
     exit_code = 43
 
 
-class UndoRefused(RunError):  # noqa: N818
+class UndoRefused(RunError):
     """Other groups depend on what is to be undone; ``facts['groups']`` names them."""
 
     exit_code = 44
@@ -134,13 +134,13 @@ class ReviewError(SymfonicError):
     exit_code = 50
 
 
-class DraftAlreadyDecided(ReviewError):  # noqa: N818
+class DraftAlreadyDecided(ReviewError):
     """The procedure was approved, rejected or retired before."""
 
     exit_code = 51
 
 
-class MissingExtra(SymfonicError, ImportError):  # noqa: N818
+class MissingExtra(SymfonicError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 
     exit_code = 60

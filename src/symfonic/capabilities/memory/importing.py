@@ -6,7 +6,6 @@ whole batch ended. Nothing is held in memory but one batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +17,7 @@ from symfonic.capabilities.memory.ingest.rejects import Reject, RejectFile, reje
 from symfonic.capabilities.memory.store import IngestMark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.scope import Scope
@@ -66,7 +65,7 @@ def import_source(
     *,
     now: datetime,
     subscriptions: Sequence[Subscription],
-    format: str | None = None,  # noqa: A002 - the word that users see
+    format: str | None = None,
     timezone: str | None = None,
     session: str | None = None,
     rejects: Path | None = None,
@@ -81,7 +80,9 @@ def import_source(
         reading = turns_from_dicts(
             source, format=format, timezone=timezone, session=session, now=now
         )
-        importing = _Import(store, scope, reading, now, subscriptions, progress, None, None)
+        importing = _Import(
+            store, scope, reading, now=now, subscriptions=subscriptions, progress=progress
+        )
         return importing.run("<iterable>", {})
     path = Path(source)
     mark = IngestMark(number=0)
@@ -100,7 +101,10 @@ def import_source(
         raise
     resumed = start.offset > 0
     with reading, RejectFile(reject_path(path, rejects), resumed=resumed) as file:
-        importing = _Import(store, scope, reading, now, subscriptions, progress, mark, file)
+        importing = _Import(
+            store, scope, reading, now=now, subscriptions=subscriptions, progress=progress,
+            mark=mark, file=file,
+        )  # fmt: skip
         return importing.run(str(path), begun.get("counts", {}))
 
 
@@ -125,11 +129,12 @@ class _Import:
         store: MemoryStore,
         scope: Scope,
         reading: Reading,
+        *,
         now: datetime,
         subscriptions: Sequence[Subscription],
         progress: Callable[[int, int], None] | None,
-        mark: IngestMark | None,
-        file: RejectFile | None,
+        mark: IngestMark | None = None,
+        file: RejectFile | None = None,
     ) -> None:
         self.store = store
         self.scope = scope

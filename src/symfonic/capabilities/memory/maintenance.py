@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.errors import ClockRefused, StaleWrite, UndoRefused
@@ -22,10 +23,9 @@ from symfonic.capabilities.memory.undo import inverse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
 
     from symfonic.capabilities.memory.collaborators import Clock
-    from symfonic.capabilities.memory.outcome import RunReport
+    from symfonic.capabilities.memory.outcome import RunReport, RunStatus
     from symfonic.capabilities.memory.phase import Phase
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import JournalRow, Lease, MemoryStore
@@ -42,10 +42,9 @@ ATTEMPTS = 3
 class Maintenance:
     """Runs ``phases`` over one scope of a store at a time.
 
-    ``clock`` tells the time of a run that is not given one, and ``wall`` the term of leases, which
-    is real time whatever a run's clock says. ``facts`` (policy fingerprint, settings and where each
-    came from) go into every report as they are. ``watch`` is told the pass and the phase that
-    comes next, for progress.
+    ``clock`` tells the time of a run that is not given one; leases go by the machine's own.
+    ``facts`` (policy fingerprint, settings and where each came from) go into every report as they
+    are. ``watch`` is told the pass and the phase that comes next, for progress.
     """
 
     def __init__(
@@ -93,14 +92,14 @@ class Maintenance:
         moment, notes = self._moment(scope, now)
         started = time.perf_counter()
         plan = self._plan(scope, self._sleep(scope, moment), 1)
-        return plan, self._describe(scope, plan, "planned", "", started, notes)
+        return plan, self._describe(scope, plan, "planned", started, notes)
 
     def plan(self, scope: Scope, *, now: datetime | None = None) -> RunReport:
         """Plan the next pass and keep it, for a person to look at and apply."""
         moment, notes = self._moment(scope, now)
         started = time.perf_counter()
         plan = self._plan(scope, self._sleep(scope, moment), 1)
-        draft = self._describe(scope, plan, "planned", "", started, notes)
+        draft = self._describe(scope, plan, "planned", started, notes)
         number = self.store.save_plan(scope, self._with_report(plan.commit, draft))
         return replace(draft, run_id=run_id(scope, number))
 
@@ -133,7 +132,7 @@ class Maintenance:
         for attempt in range(1, ATTEMPTS + 1):
             started = time.perf_counter()
             plan = self._plan(scope, sleep, number)
-            report = self._describe(scope, plan, "committed", "", started, notes)
+            report = self._describe(scope, plan, "committed", started, notes)
             try:
                 run = self.store.commit(scope, self._with_report(plan.commit, report), lease=lease)
             except StaleWrite:
@@ -147,7 +146,8 @@ class Maintenance:
         for phase in report.phases:
             _LOGGER.info(
                 "maintenance.phase.%s run_id=%s phase=%s looked_at=%d changes=%d left=%d",
-                phase.outcome, report.run_id, phase.name, phase.looked_at, phase.changes, phase.left,
+                phase.outcome, report.run_id, phase.name, phase.looked_at, phase.changes,
+                phase.left,
             )  # fmt: skip
         _LOGGER.info(
             "maintenance.run.committed run_id=%s changes=%d duration_ms=%.0f",
@@ -161,7 +161,7 @@ class Maintenance:
         )
 
     def _moment(self, scope: Scope, now: datetime | None) -> tuple[datetime, tuple[str, ...]]:
-        """The run's clock: a stated one must not lie before the last run, the machine's is raised."""
+        """The run's clock: a stated one must not lie before the last run; ours is raised."""
         with self.store.snapshot(scope) as reader:
             last = reader.state.last_clock
         if now is None:
@@ -193,11 +193,10 @@ class Maintenance:
         )
 
     def _describe(
-        self, scope: Scope, plan: Plan, status: Any, run: str, started: float,  # noqa: ANN401
-        notes: tuple[str, ...],
-    ) -> RunReport:  # fmt: skip
+        self, scope: Scope, plan: Plan, status: RunStatus, started: float, notes: tuple[str, ...]
+    ) -> RunReport:
         return describe(
-            plan.commit, plan.phases, run_id=run, scope=scope.path, status=status, notes=notes,
+            plan.commit, plan.phases, run_id="", scope=scope.path, status=status, notes=notes,
             duration_ms=round((time.perf_counter() - started) * 1000, 3), **self.facts,
         )  # fmt: skip
 
@@ -242,8 +241,6 @@ def run_id(scope: Scope, number: int) -> str:
 
 def system_clock() -> datetime:
     """The machine's clock, in UTC: the default where none is injected."""
-    from datetime import UTC, datetime  # noqa: PLC0415 - the only place that asks the machine
-
     return datetime.now(UTC)
 
 
@@ -271,7 +268,7 @@ def _chosen(
     unknown = sorted(set(groups) - {str(row.change.group) for row in journal})
     if unknown:
         raise UndoRefused(
-            f"The run {name} has no group {unknown[0]!r}. 'symfonic-memory diff {name}' lists them.",
+            f"The run {name} has no group {unknown[0]!r}. 'symfonic-memory diff {name}' lists.",
             groups=tuple(unknown),
         )
     if groups:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.view import View
 
 
-def ask_nothing(view: View) -> Sequence[Question]:  # noqa: ARG001 - the signature of ``ask``
+def ask_nothing(view: View) -> Sequence[Question]:
     """A phase that asks no collaborator about several episodes at once."""
     return ()
 
 
-def takes_none(limits: RunLimits) -> int:  # noqa: ARG001 - the signature of ``cap``
+def takes_none(limits: RunLimits) -> int:
     """The cap of a phase that is driven by state and has no pending rows."""
     return 0
 

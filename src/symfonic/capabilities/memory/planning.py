@@ -11,7 +11,7 @@ import time
 import traceback
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from symfonic.capabilities.memory.changes import output_digest
 from symfonic.capabilities.memory.outcome import (
@@ -406,6 +406,8 @@ def _phase_report(
                 left=waiting,
                 duration_ms=duration,
             )
+        case never:
+            assert_never(never)
 
 
 def _count(reader: MemoryReader, kinds: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.packing import pack, shown_text
 from symfonic.capabilities.memory.recall_context import add_context
 from symfonic.capabilities.memory.recall_matching import Matcher
@@ -112,11 +113,11 @@ def recall(
     A question without a word to look for gets an empty answer, never everything. With ``as_of``
     only what had happened by then is returned, and facts that were valid then.
 
-    Raises ``ValueError`` for a negative limit, budget or offset.
+    Raises ``InputError`` for a negative limit, budget or offset.
     """  # fmt: skip
     for name, number in (("limit", limit), ("token_budget", token_budget), ("offset", offset)):
         if number is not None and number < 0:
-            raise ValueError(f"{name} is {number}; it must be 0 or more.")
+            raise InputError(f"{name} is {number}; give 0 or more.")
     asked = query_terms(query)
     if not asked.terms:
         return Recall(notes=("The question has no word to look for.",))

@@ -112,8 +112,8 @@ def _holds(hit: re.Match[str], stems: tuple[str, ...], text: str) -> bool:
 def _adjacent(places: Sequence[list[Span]]) -> float:
     if len(places) < 2:
         return 0.0
-    together = sum(
-        any(0 < start - end <= _GAP for _, end in first for start, _ in second)
-        for first, second in pairwise(places)
-    )
+    together = 0
+    for first, second in pairwise(places):
+        if first and second:
+            together += any(0 < start - end <= _GAP for _, end in first for start, _ in second)
     return together / (len(places) - 1)

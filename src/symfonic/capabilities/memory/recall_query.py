@@ -133,7 +133,7 @@ def _stops_of(words: list[str]) -> frozenset[str]:
 
 
 def _is_kept(word: str, stops: frozenset[str], *, shouting: bool) -> bool:
-    """Whether a word says what is looked for; an abbreviation (IT, US) does though "it" does not."""
+    """Whether a word says what is looked for; IT and US do, though "it" and "us" do not."""
     lower = word.lower()
     if word in OPERATORS:
         return False

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RecordId = NewType("RecordId", str)
-Plain: TypeAlias = "str | int | float | bool | None | list[Any] | dict[str, Any]"
+Plain: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any] | None"
 """A value that JSON can hold."""
 
 Kind = Literal["episode", "entity", "fact", "summary", "note", "procedure"]
 State = Literal["active", "condensed", "archived", "merged", "superseded", "retracted", "forgotten"]
 Role = Literal["user", "assistant", "tool", "system"]
 Trust = Literal["marked", "imported", "assistant", "tool", "user"]
-"""How far a record may be relied on, least first; a derived record's is the least of its evidence."""
+"""How far a record may be relied on, least first; derived ones take their evidence's least."""
 Status = Literal["draft", "approved", "rejected", "retired"]
 LinkKind = Literal[
     "mentions", "co_occurred", "evidence", "summarises", "supersedes", "same_as", "part_of"
@@ -48,12 +48,14 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call an agent made. ``ok`` is ``None`` where the source does not say.
+    """One call an agent made. ``ok`` is ``None`` where the source does not say, or not yet.
 
-    ``arguments`` is the parsed object, or the raw text where it was not valid JSON.
+    ``arguments`` is the parsed object, or the raw text where it was not valid JSON. ``id`` is what
+    a result that comes later names the call by.
     """
 
     name: str
+    id: str | None = None
     arguments: Plain = None
     result: str | None = None
     ok: bool | None = None
@@ -310,7 +312,7 @@ def from_columns(
     id: str,
     scope: str,
     version: int = 0,
-    seq: int = 0,  # noqa: A002
+    seq: int = 0,
 ) -> Record:
     """The record whose columns these are; the inverse of :func:`to_columns`."""
     occurred_at, until = columns["occurred_at"], columns["until"]
@@ -343,13 +345,17 @@ def encode_content(content: Content) -> str:
         if content.name is not None:
             body["name"] = content.name
         if content.calls:
-            body["calls"] = [asdict(call) for call in content.calls]
+            body["calls"] = [_call_body(call) for call in content.calls]
         if content.source_id is not None:
             body["source_id"] = content.source_id
         if content.flags:
             body["flags"] = list(content.flags)
         return canonical(body)
     return canonical(asdict(content))
+
+
+def _call_body(call: ToolCall) -> dict[str, Any]:
+    return {name: value for name, value in asdict(call).items() if value is not None}
 
 
 def decode_content(kind: Kind, body: str | None) -> Content:

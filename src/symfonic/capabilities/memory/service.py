@@ -145,7 +145,7 @@ class Memory:
         source: str | Path | Iterable[Mapping[str, Any]],
         *,
         scope: str,
-        format: str | None = None,  # noqa: A002 - the word that users see
+        format: str | None = None,
         timezone: str | None = None,
         session: str | None = None,
         rejects: Path | None = None,
@@ -169,7 +169,7 @@ class Memory:
         by: str = "user",
         now: datetime | None = None,
     ) -> RecordId:
-        """Keep a note: for good, until ``expires`` (working memory), or due at a time (an intention).
+        """Keep a note: for good, until ``expires`` (working memory), or ``due`` (an intention).
 
         The same note again changes nothing. Raises ``InputError`` for an empty one.
         """
@@ -391,7 +391,7 @@ class Memory:
                 status=before.status,
             )
         content = before.content
-        assert isinstance(content, Procedure)  # noqa: S101 - _find gives procedures only
+        assert isinstance(content, Procedure)
         after = replace(
             before,
             status=decision,
@@ -495,7 +495,7 @@ def split_run_id(run: str) -> tuple[Scope, int]:
     path, mark, number = run.rpartition("#")
     if not mark or not number.isascii() or not number.isdigit():
         raise InputError(
-            f"{run!r} is no run. Runs are named like acme/ana#12; 'symfonic-memory runs' lists them."
+            f"{run!r} is no run. Runs are named like acme/ana#12; see 'symfonic-memory runs'."
         )
     return Scope(path), int(number)
 
@@ -530,7 +530,7 @@ def _find(reader: MemoryReader, i: str) -> Record:
             f"{len(found)} procedures begin with {i}" if found else f"There is no procedure {i}"
         )
         raise RecordNotFound(
-            f"{several} in scope {reader.state.path}. 'symfonic-memory drafts list' shows their ids."
+            f"{several} in scope {reader.state.path}. See 'symfonic-memory drafts list'."
         )
     return found[0]
 

@@ -11,6 +11,7 @@ departures ("bli" and "logi" in step 2), as SQLite's FTS5 has them.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 _VOWELS: Final = frozenset("aeiou")
@@ -60,7 +61,7 @@ def _consonants(word: str) -> list[bool]:
 def _measure(word: str) -> int:
     """How many times a run of vowels is followed by a run of consonants."""
     marks = _consonants(word)
-    return sum(1 for before, after in zip(marks, marks[1:], strict=False) if after and not before)
+    return sum(1 for before, after in pairwise(marks) if after and not before)
 
 
 def _has_vowel(word: str) -> bool:
@@ -68,7 +69,7 @@ def _has_vowel(word: str) -> bool:
 
 
 def _ends_double(word: str) -> bool:
-    return len(word) > 1 and word[-1] == word[-2] and _consonants(word)[-1]
+    return len(word) > 1 and word[-1] == word[-2] and word[-1] not in _VOWELS
 
 
 def _ends_short(word: str) -> bool:
@@ -78,7 +79,7 @@ def _ends_short(word: str) -> bool:
 
 
 def _plural(word: str) -> str:
-    if word.endswith(("sses", "ies")):
+    if any(word.endswith(suffix) and len(word) > len(suffix) for suffix in ("sses", "ies")):
         return word[:-2]
     if word.endswith("s") and not word.endswith("ss"):
         return word[:-1]
@@ -86,7 +87,7 @@ def _plural(word: str) -> str:
 
 
 def _past(word: str) -> str:
-    if word.endswith("eed"):
+    if word.endswith("eed") and len(word) > 3:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         if word.endswith(suffix):

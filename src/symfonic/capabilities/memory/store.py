@@ -54,11 +54,20 @@ class ScopeState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRow:
-    """A record that ``phase`` has not read. The row is deleted only at the ``stamp`` it was read."""
+    """A record that ``phase`` has not read; deleted only at the ``stamp`` it was read."""
 
     phase: str
     record: RecordId
     stamp: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """The result of a call that was made in an earlier turn of the session, by the call's id."""
+
+    call: str
+    result: str
+    ok: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +77,8 @@ class Turn:
     A ``position`` of ``None`` stands after the last turn of its session, as in a live loop.
     ``importer`` and ``source_id`` (or the position, where the source gives no id) with a digest
     of the content make the episode's id. ``stated_position`` is false where ``position`` is only
-    the order of arrival.
+    the order of arrival. ``answers`` is set on a tool's turn whose call came in before: a live loop
+    hands over a call and its result one after the other.
     """
 
     session: str
@@ -80,6 +90,7 @@ class Turn:
     calls: tuple[Any, ...] = ()
     occurred_at: datetime | None = None
     source_id: str | None = None
+    answers: CallResult | None = None
     stated_position: bool = False
     flags: tuple[str, ...] = ()
 
@@ -176,7 +187,7 @@ class JournalRow:
     """A change as the journal keeps it, with what stood there before.
 
     ``before`` holds the old values of the changed columns (all of them for a removed row),
-    ``from_version`` the row's version before, and ``undone_by`` the number of the run that undid it.
+    ``from_version`` the row's version before, and ``undone_by`` the run that undid it.
     """
 
     run: int
@@ -211,7 +222,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a forgetting removed: ids and counts, no text; ``unreachable`` names what it cannot reach."""
+    """What a forgetting removed, in ids and counts; ``unreachable`` is what it cannot reach."""
 
     scope: str
     forgotten: tuple[RecordId, ...]
@@ -387,7 +398,7 @@ class MemoryStore(Protocol):
         *,
         now: datetime,
         subscriptions: Sequence[Subscription],
-        alignment: Any = None,
+        alignment: Any = None,  # noqa: ANN401 - a store's own state
         mark: IngestMark | None = None,
     ) -> Ingested:
         """Insert what is new; skip what is known, re-sent or was forgotten, and say how many.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONG_TEXT: Final = 20_000
 """Characters from which a text is indexed by its distinct pieces only: a log repeats its words."""
 MOST_INDEXED: Final = 1_000_000
-"""Characters of distinct pieces that are indexed at most, half from the head, half from the tail."""
+"""Characters of distinct pieces that are indexed at most, half from head and tail each."""
 CALL_RESULT: Final = 2_000
 """Characters of a tool call's result that are indexed: a result is data, mostly, and not talk."""
 CALL_ARGUMENT: Final = 500

@@ -175,7 +175,7 @@ class View:
         return ordered
 
     def degrees(self, ids: Iterable[str], *, kinds: Sequence[LinkKind]) -> dict[RecordId, int]:
-        """The summed counts of each record's links, both directions: what association divides by."""
+        """The summed counts of each record's links, both ways; association divides by them."""
         wanted = sorted(set(ids))
         found = dict.fromkeys((RecordId(i) for i in wanted), 0)
         found |= self._reader.degrees(wanted, kinds=kinds)
@@ -247,16 +247,14 @@ class View:
         return found
 
     def uses(self, ids: Iterable[str]) -> dict[RecordId, list[Use]]:
-        """Each record's uses by hour, mention links counted in, latest ``uses_per_record`` hours."""
+        """Each record's latest ``uses_per_record`` uses by hour, mention links counted in."""
         wanted = sorted(set(ids))
         cap = self.limits.uses_per_record
         rows: dict[tuple[str | int, ...], Use] = {
             (use.record, use.hour, use.kind): use for use in self._stored_uses(wanted)
         }
         known = set(wanted)
-        for row, use in self._uses.items():
-            if row[0] in known:
-                rows[row] = use
+        rows |= {row: use for row, use in self._uses.items() if row[0] in known}
         self._fold_mentions(rows, known)
         found: dict[RecordId, list[Use]] = {RecordId(i): [] for i in wanted}
         for row in sorted(rows):
@@ -382,7 +380,7 @@ class View:
         ) if ids else []  # fmt: skip
 
     def _fold_mentions(self, rows: dict[tuple[str | int, ...], Use], known: set[str]) -> None:
-        """Count the mention links that this run adds; those of the snapshot the store has counted."""
+        """Count the mention links that this run adds; the store has counted the others."""
         for link in self._links.values():
             if link is None or link.kind != "mentions" or link.target not in known:
                 continue

@@ -60,7 +60,7 @@ STARTERS: Final = frozenset(
     fortunately frankly ideally ultimately currently frequently rarely nearly gradually overall
     kinda sorta talk morning afternoon evening night merry best better worse worst less least
     enough own able due step todo nb ps re fw fwd cc bcc subject regards sincerely hugs xoxo
-    """.split()  # noqa: SIM905 - a long list of words reads better as text
+    """.split()
 )
 """Words that are dropped from the beginning of a name, and that alone are never one."""
 
@@ -72,7 +72,7 @@ CALENDAR: Final = frozenset(
     apr jun jul aug sep sept oct nov dec christmas xmas easter thanksgiving halloween ramadan
     eid hanukkah diwali passover valentine valentine's spring summer autumn winter fall am pm
     utc gmt cet est pst
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Days, months, seasons and holidays: times, not names."""
 
@@ -89,7 +89,7 @@ DEMONYMS: Final = frozenset(
     somali spanish swahili swedish swiss syrian tamil thai tibetan turkish ukrainian urdu
     venezuelan victorian vietnamese welsh yiddish buddhist catholic christian christians hindu
     protestant lgbt lgbtq lgbtq+ bipoc
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Adjectives of origin and languages: alone they describe, inside a longer name they belong."""
 
@@ -97,7 +97,7 @@ KIN: Final = frozenset(
     """
     mom mum mama mommy mother dad daddy papa father grandma granny grandmother grandpa
     grandfather sis bro brother sister aunt auntie uncle cousin honey sweetie darling
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Forms of address for relatives: they name a different person for each speaker."""
 
@@ -108,7 +108,7 @@ COMMON_ACRONYMS: Final = frozenset(
     llms mba md mvp nda ngo npc ocd os ota otp pc pcs pdf phd pin png pov pr prs pt qa qr ram
     rest rip roi rom rpg rpgs rsvp sdk seo sla sms sql ssd ssh ssl tba tbd tcp tls tv tvs ui url
     urls usb utc ux vip vp vpn vr wifi wip xml yaml yml zip
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Abbreviations of things in general."""
 
@@ -188,7 +188,7 @@ COMMON: Final = frozenset(
     wife wild wind window wine wing winter wise woman women wonder wood word words work worker
     world worth wrong yard year yellow yoga young youth zero zone three four five six seven
     eight nine ten hundred thousand million friday
-    """.split()  # noqa: SIM905
+    """.split()
 )
 """Ordinary words. Capitalised inside a sentence one may be a name; opening a sentence it is not."""
 

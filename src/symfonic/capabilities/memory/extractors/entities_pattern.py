@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Record
 
 _NOT_A_SPEAKER: Final = frozenset(
-    "user assistant system tool human ai bot me you unknown anonymous none null admin".split()  # noqa: SIM905
+    "user assistant system tool human ai bot me you unknown anonymous none null admin".split()
 )
 _CAPITALS: Final = "".join(
     c for code in (*range(0x41, 0x590), *range(0x1E00, 0x2000)) if (c := chr(code)).isupper()
@@ -65,7 +65,8 @@ _PARTICLE: Final = (
     "|von(?: der| den)?|der|la|le|el|al|bin|ibn|zu|af)"
 )
 _PARTICLES: Final = frozenset(
-    "of the de la los las del della di da dos das du des van der den von le el al bin ibn zu af".split()  # noqa: SIM905, E501
+    "of the de la los las del della di da dos das du des van der den von le el al bin ibn zu"
+    " af".split()
 )
 _RUN: Final = re.compile(
     rf"(?<![\w@#]){_TOKEN}"

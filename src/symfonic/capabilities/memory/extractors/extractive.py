@@ -76,9 +76,7 @@ _DENIALS: Final = frozenset(
 _FIRST_PERSON: Final = re.compile(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|[Ii]ch|[Ww]ir|[Mm]eine?|[Uu]nsere?)\b"
 )
-_SECOND_PERSON: Final = re.compile(
-    r"\b(?:you|your|you're|du|dein|deine|Sie|Ihre?)\b", re.IGNORECASE
-)
+_SECOND_PERSON: Final = re.compile(r"\b(?:you|your|you're|du|dein\w*)\b", re.IGNORECASE)
 _FULL_LENGTH: Final = 6
 """From so many telling words on, a sentence counts whole; a fragment says less."""
 

@@ -18,7 +18,7 @@ TITLES: Final = frozenset(
     mr mrs ms miss mx dr prof professor captain capt lt sgt col major president senator pope
     saint aunt auntie uncle grandma grandpa king queen prince princess madame monsieur herr frau
     don doña señor señora
-    """.split()  # noqa: SIM905
+    """.split()
 )
 ORGANISATION_HEADS: Final = frozenset(
     """
@@ -26,7 +26,7 @@ ORGANISATION_HEADS: Final = frozenset(
     institute academy school hospital clinic bank pharmacy agency association foundation
     federation council committee ministry department union club society labs partners holdings
     industries airlines airways insurance
-    """.split()  # noqa: SIM905
+    """.split()
 )
 PLACE_HEADS: Final = frozenset(
     """
@@ -34,7 +34,7 @@ PLACE_HEADS: Final = frozenset(
     lake river mountain mountains mount valley canyon falls forest desert coast bridge tower
     castle palace cathedral museum airport station harbour harbor hotel cafe café restaurant
     bakery springs
-    """.split()  # noqa: SIM905
+    """.split()
 )
 THING_HEADS: Final = frozenset({"project", "operation", "team", "game", "series"})
 
@@ -43,7 +43,7 @@ _SPOKEN_TO: Final = frozenset(
     hey hi hello hiya howdy thanks thank dear bye goodbye cheers congrats congratulations sorry
     welcome wow yeah yes yep ok okay morning night evening afternoon cool great nice awesome
     well you luck
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _NAMING: Final = frozenset({"named", "called", "nicknamed", "name's", "names"})
 _RELATIONS: Final = frozenset(
@@ -52,10 +52,10 @@ _RELATIONS: Final = frozenset(
     daughter mother father mom dad mum uncle aunt cousin nephew niece grandmother grandfather
     colleague boss manager neighbour neighbor roommate teammate coach teacher mentor classmate
     buddy pal twin customer client doctor teammates kids colleagues
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _PETS: Final = frozenset(
-    "dog dogs cat cats puppy puppies pup kitten kittens pet pets turtle rabbit horse parrot".split()  # noqa: SIM905
+    "dog dogs cat cats puppy puppies pup kitten kittens pet pets turtle rabbit horse parrot".split()
 )
 _PLACE_WORDS: Final = frozenset(
     {"in", "near", "visit", "visited", "visiting", "toured", "exploring"}
@@ -67,7 +67,7 @@ _SAID_TO: Final = frozenset(
     thanks thank listen listened happened write wrote written gift letter message messages mail
     email call present show showed shown told explain explained introduced similar next married
     engaged advice according hear heard hug hugs borrowed words belongs belonged
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _GREETINGS: Final = frozenset({"hey", "hi", "hello", "dear"})
 _CLAUSE_ENDS: Final = frozenset({"", ",", ".", "!", "?", "\n"})
@@ -76,7 +76,7 @@ _SAYS: Final = frozenset(
     said says say told tells asked asks thinks thought loves loved likes liked wants wanted
     called wrote replied mentioned suggested agreed promised recommended smiled laughed cried
     hates knows
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _SKIPPED: Final = " \t\u00a0*_"
 _OPENERS: Final = "\"'“‘«„([{:"

@@ -35,7 +35,7 @@ _SAMPLE_BYTES: Final = 4 * 1024 * 1024  # a sample ends here, however few its va
 def read_turns(
     data: str | Path | bytes,
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     timezone: str | None = None,
     session: str | None = None,
     now: datetime | None = None,
@@ -75,7 +75,7 @@ def read_turns(
 def turns_from_dicts(
     values: Iterable[Mapping[str, Any]],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     timezone: str | None = None,
     session: str | None = None,
     now: datetime | None = None,

@@ -22,6 +22,7 @@ from symfonic.capabilities.memory.ingest.turns import (
     session_of,
     shown,
 )
+from symfonic.capabilities.memory.store import CallResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,17 +115,24 @@ class Group:
         waiting = self._open.get(message.answers or "")
         if not waiting:
             flags = tuple(sorted({*message.turn.flags, "orphan_result"}))
-            return Message(replace(message.turn, flags=flags), empty=message.empty)
+            late = None
+            if message.answers is not None and message.ok is not None:
+                result = _excerpt(message.turn.text)
+                late = CallResult(call=message.answers, result=result, ok=message.ok)
+            turn = replace(message.turn, flags=flags, answers=late)
+            return Message(turn, empty=message.empty)
         index = waiting.pop(0)
         if not waiting:
             del self._open[message.answers or ""]
         call = self._calls[index]
-        result = message.turn.text
-        if len(result) > RESULT_EXCERPT:
-            result = result[:RESULT_EXCERPT] + "…"
+        result = _excerpt(message.turn.text)
         self._calls[index] = replace(call, result=result, ok=message.ok)
         named = message.turn.name or call.name
         return Message(replace(message.turn, name=named), empty=message.empty)
+
+
+def _excerpt(result: str) -> str:
+    return result if len(result) <= RESULT_EXCERPT else result[:RESULT_EXCERPT] + "…"
 
 
 class _Loose:

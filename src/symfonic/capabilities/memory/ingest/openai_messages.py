@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from symfonic.capabilities.memory.ingest.document import DECODER
@@ -142,8 +142,11 @@ def _calls(
     given = value.get("tool_calls") or ()
     if not isinstance(given, (list, tuple)):
         raise Unreadable("tool_calls is not a list")
-    calls = [_call(call, number, flags) for number, call in enumerate(given, 1)]
     ids = [_call_id(call, number) for number, call in enumerate(given, 1)]
+    calls = [
+        replace(_call(call, number, flags), id=call_id)
+        for number, (call, call_id) in enumerate(zip(given, ids, strict=True), 1)
+    ]
     older = value.get("function_call")
     if isinstance(older, Mapping):
         call = _call({"function": older}, len(calls) + 1, flags)
@@ -152,7 +155,9 @@ def _calls(
     return tuple(calls), tuple(ids)
 
 
-def _call_id(given: Mapping[str, Any], number: int) -> str:
+def _call_id(given: object, number: int) -> str:
+    if not isinstance(given, Mapping):
+        raise Unreadable(f"tool call {number} is not an object")
     return identifier(given.get("id"), f"the id of tool call {number}") or f"call {number}"
 
 

@@ -72,7 +72,7 @@ class Reading:
         self,
         pieces: Iterator[Piece],
         *,
-        format: Format,  # noqa: A002 - the word that users see
+        format: Format,
         context: Context,
         start: Checkpoint,
         source: Source | None = None,

@@ -23,7 +23,7 @@ Seconds below 1e11 reach the year 5138; milliseconds from there begin in 1973.
 """
 
 
-class TimeProblem(ValueError):  # noqa: N818 - a state of the input
+class TimeProblem(ValueError):
     """A stated time cannot be used; the message says why."""
 
 

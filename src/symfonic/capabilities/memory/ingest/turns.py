@@ -26,7 +26,7 @@ TIME_KEYS: Final = ("at", "timestamp", "created_at")
 _MAX_POSITION: Final = 2**53
 
 
-class Unreadable(ValueError):  # noqa: N818 - a state of the input
+class Unreadable(ValueError):
     """One message cannot become a turn; the text says why."""
 
     def __init__(self, reason: str, *, zone_missing: bool = False) -> None:

@@ -90,7 +90,7 @@ def link_entities(
     return Phase(
         name=NAME,
         reads=("episode",),
-        cap=lambda limits: cap,  # noqa: ARG005 - the policy caps this phase
+        cap=lambda limits: cap,
         settings={**reading, "entity_max_episodics_per_run": cap},
         reading=reading,
         propose=propose,
@@ -280,7 +280,7 @@ class _Linking:
 
 
 def _content(entity: Record) -> Entity:
-    assert isinstance(entity.content, Entity)  # noqa: S101 - the kind says so
+    assert isinstance(entity.content, Entity)
     return entity.content
 
 

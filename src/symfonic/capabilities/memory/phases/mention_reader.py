@@ -39,7 +39,7 @@ class MentionReader:
         """None: a name stands in its own episode."""
         return 0
 
-    def read(self, episode: Record, before: Sequence[Record]) -> list[Seen]:  # noqa: ARG002
+    def read(self, episode: Record, before: Sequence[Record]) -> list[Seen]:
         """One row a mention, or one that says that there is none."""
         found = sorted(self.extractor.extract(episode), key=lambda m: (-m.score, m.key))
         rows = [

@@ -98,7 +98,7 @@ def draft_of(
     occurrences: Sequence[Occurrence],
     support: Support,
     *,
-    id: RecordId,  # noqa: A002
+    id: RecordId,
     scope: str,
     key: str,
     origin: Literal["calls", "stated", "proposed"],

@@ -83,7 +83,7 @@ def from_proposer(rule: ProposerRule, *, model_name: str) -> Phase:
     return Phase(
         name=PHASE,
         reads=("episode",),
-        cap=lambda limits: rule.max_episodes_per_run,  # noqa: ARG005 - the policy caps it
+        cap=lambda limits: rule.max_episodes_per_run,
         settings={**reading, **caps},
         reading=reading,
         ask=ask,

@@ -90,7 +90,7 @@ def _declining(declined: Declined) -> Phase:
         cap=_episodes_per_pass,
         settings={},
         reading={},
-        propose=lambda view: declined,  # noqa: ARG005 - the signature of ``propose``
+        propose=lambda view: declined,
     )
 
 

@@ -144,7 +144,7 @@ def _spread(view: View, uses: Mapping[RecordId, list[Use]], spreading_weight: fl
     wanted = {near for shares in reached.values() for near in shares}
     receivers = {
         record_id: record
-        for record_id, record in (view.records(wanted) if wanted else {}).items()
+        for record_id, record in view.records(wanted).items()
         if record.scope == view.scope and record.state in VISIBLE_STATES
     }
     parts: dict[RecordId, defaultdict[int, list[float]]] = {
@@ -161,7 +161,11 @@ def _spread(view: View, uses: Mapping[RecordId, list[Use]], spreading_weight: fl
                 parts[near][use.hour].append((use.weight - use.spread_weight) * share)
     return _Spread(
         shares={
-            record_id: {hour: rounded(math.fsum(hours[hour])) for hour in sorted(hours)}
+            record_id: {
+                hour: weight
+                for hour in sorted(hours)
+                if (weight := rounded(math.fsum(hours[hour])))
+            }
             for record_id, hours in parts.items()
         },
         receivers=receivers,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symfonic.capabilities.memory.errors import StoreUnavailable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from symfonic.capabilities.memory.store import MemoryStore
 
 

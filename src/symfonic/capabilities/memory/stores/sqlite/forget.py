@@ -18,7 +18,12 @@ from symfonic.capabilities.memory.records import (
     Procedure,
     encode_content,
 )
-from symfonic.capabilities.memory.stores.sqlite.rows import array, scope_token, to_record
+from symfonic.capabilities.memory.stores.sqlite.rows import (
+    CONTEXT_SPAN,
+    array,
+    scope_token,
+    to_record,
+)
 from symfonic.capabilities.memory.text_terms import index_text
 
 if TYPE_CHECKING:
@@ -57,7 +62,7 @@ def erase(
     derived = [r for r in _derived_of(db, path, sorted(gone)) if r.id not in gone]
     support = _support_left(db, path, [r.id for r in derived], set(gone))
     for record in derived:
-        if record.kind == "summary" or not support[record.id]:
+        if _must_go(record) or not support[record.id]:
             _release_sources(db, path, record, set(gone), done)
             _drop(db, path, record, done, tombstone=False)
             done.removed.append(record.id)
@@ -70,7 +75,16 @@ def erase(
     touched = sorted({*gone, *(r.id for r in derived)})
     _scrub_journal(db, path, touched, done)
     _requeue(db, path, derived, support, subscriptions, done)
+    _reread_followers(db, path, list(gone.values()), subscriptions, done)
     return done
+
+
+def _must_go(record: Record) -> bool:
+    """Whether its text was made from all its evidence, so that what is left must make it anew.
+
+    A decided procedure stays as a person saw it; a draft nobody decided is drafted again.
+    """
+    return record.kind == "summary" or record.status == "draft"
 
 
 def _records(db: Connection, path: str, ids: Sequence[str]) -> list[Record]:
@@ -178,13 +192,14 @@ def _scrub_journal(db: Connection, path: str, touched: Sequence[str], done: Eras
         report = json.loads(str(report_text))
         for phase in report.get("phases", ()):
             phase["notes"] = []
-        if status in {"planned", "held"} and report.get("kind") != "ingest":
-            status, plan = "abandoned", ""
+        is_plan = status in {"planned", "held"} and report.get("kind") != "ingest"
+        if is_plan:
             report["status"] = "abandoned"
             db.execute("delete_changes", {"scope": path, "run": number})
         db.execute(
             "update_run",
-            {"scope": path, "number": number, "status": status, "input": plan,
+            {"scope": path, "number": number, "status": "abandoned" if is_plan else status,
+             "input": "" if is_plan else plan,
              "report": json.dumps(report, ensure_ascii=False)},
         )  # fmt: skip
         done.rows["run"] += 1
@@ -198,12 +213,47 @@ def _requeue(
     subscriptions: Sequence[Subscription],
     done: Erasure,
 ) -> None:
-    """Strength of what stays is computed again by the next run."""
+    """The next run computes the strength of what stays, and drafts anew what went with a part."""
     kept = [r.id for r in derived if support[r.id] and r.id not in done.removed]
+    evidence = sorted({i for r in derived if r.status == "draft" for i in support[r.id]})
     for subscription in subscriptions:
+        if "episode" in subscription.reads and evidence:
+            db.execute(
+                "touch_pending",
+                {"scope": path, "phase": subscription.phase, "ids": array(evidence),
+                 "stamp": done.counter},
+            )  # fmt: skip
         if subscription.reads_touched and kept:
             db.execute(
                 "touch_pending",
                 {"scope": path, "phase": subscription.phase, "ids": array(kept),
+                 "stamp": done.counter},
+            )  # fmt: skip
+
+
+def _reread_followers(
+    db: Connection,
+    path: str,
+    gone: Sequence[Record],
+    subscriptions: Sequence[Subscription],
+    done: Erasure,
+) -> None:
+    """What was read in later turns together with an erased one is read again without it."""
+    for subscription in subscriptions:
+        if not subscription.context:
+            continue
+        followers: set[str] = set()
+        for record in gone:
+            if record.session is None or record.position is None:
+                continue
+            bound = {
+                "scope": path, "session": record.session, "position": record.position,
+                "span": CONTEXT_SPAN, "count": subscription.context,
+            }  # fmt: skip
+            followers.update(str(row[0]) for row in db.rows("later_episodes", bound))
+        if followers:
+            db.execute(
+                "touch_pending",
+                {"scope": path, "phase": subscription.phase, "ids": array(sorted(followers)),
                  "stamp": done.counter},
             )  # fmt: skip

@@ -8,7 +8,7 @@ against the stored session, turn by turn, and only what runs on past its end is 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.records import (
@@ -20,8 +20,9 @@ from symfonic.capabilities.memory.records import (
     to_microseconds,
 )
 from symfonic.capabilities.memory.store import Ingested
-from symfonic.capabilities.memory.strength import base_strength
+from symfonic.capabilities.memory.stores.sqlite.results import complete_calls
 from symfonic.capabilities.memory.stores.sqlite.rows import CONTEXT_SPAN, array, scope_token
+from symfonic.capabilities.memory.strength import base_strength
 from symfonic.capabilities.memory.text_terms import call_text, index_text
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _HOUR = 3_600_000_000
 
 ALIGNED_TURNS = 20_000
-"""How much of a stored session is held against an imported one; a live turn looks at its end only."""
+"""How many stored turns an imported session is held against; a live turn sees the last ones."""
 
 TRUST_OF_ROLE: dict[str, Trust] = {
     "user": "user", "tool": "tool", "assistant": "assistant", "system": "imported",
@@ -59,7 +60,6 @@ class _Stored:
     text: str
     calls: str
     occurred_at: int | None
-    position: int
 
     def equals(self, other: _Stored) -> bool:
         """The same turn said once: two stated times that differ are two turns."""
@@ -80,42 +80,26 @@ def insert_turns(
     alignment: Alignment,
 ) -> tuple[Ingested, int]:
     """Insert within an open transaction; what was added, and the scope's new counter."""
-    contents = [_episode(turn) for turn in turns]
-    bodies = [encode_content(content) for content in contents]
-    ends = _session_ends(db, state.path, turns)
-    positions = _positions(turns, ends)
-    ids = [
-        _episode_id(state.salt, turn, position, body)
-        for turn, position, body in zip(turns, positions, bodies, strict=True)
-    ]
-    known = dict(db.rows("known_states", {"scope": state.path, "ids": array(ids)}))
-    resent = _resent(db, state.path, turns, contents, ids, known, ends, alignment)
+    batch = _Batch(db, state, turns, to_microseconds(now))
+    resent = _resent(batch, alignment)
+    positions = batch.final_positions(resent)
     counter, row = state.counter, db.execute("last_row").fetchone()[0]
-    recorded = to_microseconds(now)
     token = scope_token(state.path)
     records, texts, stamps, added = [], [], [], []
     taken: set[RecordId] = set()
-    live_shift: dict[str, int] = {}
     for index, turn in enumerate(turns):
-        i = ids[index]
-        if i in known or i in taken:
+        i, position = batch.ids[index], positions[index]
+        if index in resent or i in batch.known or i in taken:
             continue
-        if index in resent:
-            if turn.position is None:
-                live_shift[turn.session] = live_shift.get(turn.session, 0) + 1
-            continue
-        position = positions[index]
-        if turn.position is None:
-            position -= live_shift.get(turn.session, 0)
         taken.add(i)
         counter += 1
         row += 1
         occurred = None if turn.occurred_at is None else to_microseconds(turn.occurred_at)
-        at = recorded if occurred is None or occurred > recorded else occurred
+        at = batch.recorded if occurred is None or occurred > batch.recorded else occurred
         records.append((
             row, state.path, i, counter, counter, TRUST_OF_ROLE[turn.role],
-            base_strength(at / _HOUR, state.half_life_hours), occurred, recorded, turn.session,
-            position, turn.text, bodies[index],
+            base_strength(at / _HOUR, state.half_life_hours), occurred, batch.recorded,
+            turn.session, position, turn.text, encode_content(batch.contents[index]),
         ))  # fmt: skip
         words = turn.text if not turn.calls else f"{turn.text}\n{call_text(turn.calls)}"
         texts.append((row, token, index_text(words)))
@@ -123,8 +107,11 @@ def insert_turns(
         added.append((i, turn.session, position))
     db.executemany("insert_episode", records)
     db.executemany("insert_text", texts)
-    _subscribe(db, state.path, stamps, added, ends, subscriptions, counter)
-    forgotten = sum(1 for i in ids if known.get(i) == "forgotten")
+    _subscribe(batch, stamps, added, subscriptions, counter)
+    counter = complete_calls(
+        db, state.path, turns, batch.ids, batch.known, subscriptions=subscriptions, counter=counter
+    )
+    forgotten = sum(1 for i in batch.ids if batch.known.get(i) == "forgotten")
     result = Ingested(
         added=len(added),
         known=len(turns) - len(added) - forgotten,
@@ -132,6 +119,64 @@ def insert_turns(
         ids=tuple(i for i, _, _ in added),
     )
     return result, counter
+
+
+class _Batch:
+    """The turns of one transaction with their contents, places and ids."""
+
+    def __init__(
+        self, db: Connection, state: ScopeState, turns: Sequence[Turn], recorded: int
+    ) -> None:
+        self.db = db
+        self.path = state.path
+        self.turns = turns
+        self.recorded = recorded
+        self._number = 0
+        self.contents = [_episode(turn) for turn in turns]
+        sessions = sorted({turn.session for turn in turns})
+        rows = db.rows("session_ends", {"scope": self.path, "sessions": array(sessions)})
+        self.ends: dict[str, int] = {s: end for s, end in rows if end is not None}
+        self.ids = [
+            self._identify(state.salt, turn, content)
+            for turn, content in zip(turns, self.contents, strict=True)
+        ]
+        states = db.rows("known_states", {"scope": self.path, "ids": array(self.ids)})
+        self.known: dict[str, str] = dict(states)
+
+    def final_positions(self, resent: set[int]) -> list[int]:
+        """Each turn's position; a live turn stands after the last one of its session."""
+        following: dict[str, int] = {}
+        positions = []
+        for index, turn in enumerate(self.turns):
+            if turn.position is not None:
+                positions.append(turn.position)
+                continue
+            last = following.get(turn.session, self.ends.get(turn.session, -1))
+            new = index not in resent and self.ids[index] not in self.known
+            following[turn.session] = last + new
+            positions.append(last + new)
+        return positions
+
+    def _identify(self, salt: bytes, turn: Turn, content: Episode) -> RecordId:
+        """From its source: importer, session, message id or place, and what was said and called.
+
+        What an importer noticed, and what a call gave back, is left out: a log read again once
+        the result is there must find its turn. A live turn without an id is told from an equal one
+        by when it came in; that it is not the same one handed over again, alignment has seen to.
+        """
+        if turn.source_id is not None:
+            place = turn.source_id
+        elif turn.position is not None:
+            place = f"#{turn.position}"
+        else:
+            self._number += 1
+            place = f"@{self.recorded}.{self._number}.{self.ends.get(turn.session, -1)}"
+        plain = content
+        if turn.flags or turn.calls:
+            calls = tuple(replace(call, result=None, ok=None) for call in turn.calls)
+            plain = replace(content, flags=(), calls=calls)
+        body = encode_content(plain)
+        return identify(salt, "episode", turn.importer, turn.session, place, turn.text, body)
 
 
 def _episode(turn: Turn) -> Episode:
@@ -144,103 +189,48 @@ def _episode(turn: Turn) -> Episode:
     )
 
 
-def _episode_id(salt: bytes, turn: Turn, position: int, body: str) -> RecordId:
-    """From its source: importer, session, message id or position, and the content.
-
-    Flags are left out: what an importer noticed about a turn is not what was said.
-    """
-    if turn.flags:
-        body = encode_content(_episode(turn_without_flags(turn)))
-    place = turn.source_id if turn.source_id is not None else f"#{position}"
-    return identify(salt, "episode", turn.importer, turn.session, place, turn.text, body)
-
-
-def turn_without_flags(turn: Turn) -> Turn:
-    """The turn as its source gave it."""
-    from dataclasses import replace  # noqa: PLC0415 - a rare path
-
-    return replace(turn, flags=())
-
-
-def _session_ends(db: Connection, path: str, turns: Sequence[Turn]) -> dict[str, int]:
-    """The last position of each session that the store holds."""
-    sessions = sorted({turn.session for turn in turns})
-    rows = db.rows("session_ends", {"scope": path, "sessions": array(sessions)})
-    return {str(session): int(end) for session, end in rows if end is not None}
-
-
-def _positions(turns: Sequence[Turn], ends: dict[str, int]) -> list[int]:
-    """Each turn's position; a live turn stands after the last one of its session."""
-    following: dict[str, int] = {}
-    positions = []
-    for turn in turns:
-        if turn.position is not None:
-            positions.append(turn.position)
-            continue
-        position = following.get(turn.session, ends.get(turn.session, -1)) + 1
-        following[turn.session] = position
-        positions.append(position)
-    return positions
-
-
-def _resent(
-    db: Connection,
-    path: str,
-    turns: Sequence[Turn],
-    contents: Sequence[Episode],
-    ids: Sequence[RecordId],
-    known: dict[object, object],
-    ends: dict[str, int],
-    alignment: Alignment,
-) -> set[int]:
+def _resent(batch: _Batch, alignment: Alignment) -> set[int]:
     """The indexes of turns that repeat, under new ids, what their session already holds."""
     groups: dict[str, list[int]] = {}
-    for index, turn in enumerate(turns):
+    for index, turn in enumerate(batch.turns):
         groups.setdefault(turn.session, []).append(index)
     found: set[int] = set()
     for session, indexes in groups.items():
+        given = [_as_stored(batch.turns[i], batch.contents[i]) for i in indexes]
         if session in alignment.remaining:
-            stored = alignment.remaining[session]
-            start = 0
-        elif session not in ends or any(ids[i] in known for i in indexes):
-            alignment.remaining[session] = []
-            continue
+            stored, start = alignment.remaining[session], 0
+        elif session not in batch.ends or any(batch.ids[i] in batch.known for i in indexes):
+            stored, start = [], -1
         else:
-            live = turns[indexes[0]].position is None
-            stored = _stored_session(db, path, session, len(indexes) if live else None)
-            start = -1
-        if not stored:
-            continue
-        given = [_as_stored(turns[i], contents[i]) for i in indexes]
-        if start < 0:
-            whole = turns[indexes[0]].position is not None or len(stored) <= len(given)
+            live = batch.turns[indexes[0]].position is None
+            stored = _stored_session(batch, session, len(indexes) if live else None)
+            whole = not live or len(stored) <= len(given)
             start = _start(stored, given, whole=whole)
-        length = _run(stored[start:], given) if start >= 0 else 0
+        length = _run(stored[start:], given) if stored and start >= 0 else 0
         found.update(indexes[:length])
-        ended = length < len(given) or start + length >= len(stored)
-        alignment.remaining[session] = [] if ended else stored[start + length :]
+        alignment.remaining[session] = stored[start + length :] if length == len(given) else []
     return found
 
 
-def _stored_session(db: Connection, path: str, session: str, live: int | None) -> list[_Stored]:
+def _stored_session(batch: _Batch, session: str, live: int | None) -> list[_Stored]:
     count = ALIGNED_TURNS if live is None else live + 1
-    bound = {"scope": path, "session": session, "count": count}
-    rows = db.rows("session_tail", bound)[::-1]
+    bound = {"scope": batch.path, "session": session, "count": count}
+    rows = batch.db.rows("session_tail", bound)[::-1]
     return [
-        _Stored(str(role), str(text), str(calls or ""), at, position)
-        for role, text, calls, at, position in rows
+        _Stored(role, text, _called(json.loads(calls or "[]")), at)
+        for role, text, calls, at, _ in rows
     ]
 
 
 def _as_stored(turn: Turn, content: Episode) -> _Stored:
-    calls = canonical([asdict(call) for call in content.calls]) if content.calls else ""
+    calls = _called([asdict(call) for call in content.calls])
     at = None if turn.occurred_at is None else to_microseconds(turn.occurred_at)
-    return _Stored(turn.role, turn.text, _respelled(calls), at, turn.position or 0)
+    return _Stored(turn.role, turn.text, calls, at)
 
 
-def _respelled(calls: str) -> str:
-    """As SQLite's ``json_extract`` writes it, which keeps our spacing and order."""
-    return calls and json.dumps(json.loads(calls), ensure_ascii=False, separators=(",", ":"))
+def _called(calls: list[dict[str, Any]]) -> str:
+    """What was called with what; ids are the client's and results may come later."""
+    return canonical([[call["name"], call.get("arguments")] for call in calls])
 
 
 def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool) -> int:
@@ -278,15 +268,14 @@ def _run(stored: list[_Stored], given: list[_Stored]) -> int:
 
 
 def _subscribe(
-    db: Connection,
-    path: str,
+    batch: _Batch,
     stamps: list[tuple[int, RecordId, int]],
     added: list[tuple[RecordId, str, int]],
-    ends: dict[str, int],
     subscriptions: Sequence[Subscription],
     counter: int,
 ) -> None:
     """New episodes are unread; where one arrives late, so are the ones that follow it."""
+    db, path, ends = batch.db, batch.path, batch.ends
     for subscription in subscriptions:
         if "episode" not in subscription.reads:
             continue

@@ -228,7 +228,8 @@ CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = k.v
 -- Summed counts of links from records, at most :cap links of each.
 SELECT i.value, (SELECT sum(count) FROM (
     SELECT l.count FROM link AS l
-    WHERE l.scope = :scope AND l.source = i.value AND l.kind = k.value LIMIT :cap))
+    WHERE l.scope = :scope AND l.source = i.value AND l.kind = k.value
+    ORDER BY l.target LIMIT :cap))
 FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k;
 
 -- name: degrees_in
@@ -380,7 +381,7 @@ GROUP BY c.group_id;
 
 -- name: undone_sources
 -- The episodes that undone groups of a phase had changed.
-SELECT DISTINCT c.first FROM change AS c
+SELECT DISTINCT c.first FROM change AS c INDEXED BY change_undone
 WHERE c.scope = :scope AND c.phase = :phase AND c.undone_by IS NOT NULL
   AND c.relation = 'record' AND c.operation = 'edit';
 
@@ -730,3 +731,13 @@ SELECT 'The scope ' || s.path || ' counts ' || s.visible || ' visible records an
        || count(r.id) || '.'
 FROM scope AS s LEFT JOIN record AS r ON r.scope = s.path AND r.state IN ('active', 'condensed')
 GROUP BY s.path HAVING s.visible <> count(r.id);
+
+-- name: recent_calls
+-- The latest episodes of a session that hold tool calls, within a span of positions.
+SELECT scope, id, version, seq, kind, key, state, pinned, trust, strength, occurred_at, recorded_at,
+       until, session, position, status, text, body
+FROM record WHERE scope = :scope AND session = :session
+ AND position >= (SELECT max(position) FROM record WHERE scope = :scope AND session = :session)
+                 - :span
+ AND kind = 'episode' AND state <> 'forgotten' AND instr(body, '"calls":[') > 0
+ORDER BY position DESC, seq DESC;

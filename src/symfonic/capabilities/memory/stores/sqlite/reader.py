@@ -182,7 +182,9 @@ class SQLiteReader:
                 failures=sessions - successes, first_at=from_microseconds(first),
                 last_at=from_microseconds(last),
             )
-            for key, episodes, sessions, successes, first, last in self._numbers("tally_seen", bound)
+            for key, episodes, sessions, successes, first, last in self._numbers(
+                "tally_seen", bound
+            )
         ]  # fmt: skip
 
     def sightings(

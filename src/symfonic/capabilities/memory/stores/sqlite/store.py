@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symfonic.capabilities.memory.changes import Change
 from symfonic.capabilities.memory.errors import RecordNotFound, StoreUnavailable
 from symfonic.capabilities.memory.records import (
     RecordId,
@@ -40,12 +39,13 @@ from symfonic.capabilities.memory.stores.sqlite.connection import (
 from symfonic.capabilities.memory.stores.sqlite.forget import UNREACHABLE, erase
 from symfonic.capabilities.memory.stores.sqlite.ingest import Alignment, insert_turns
 from symfonic.capabilities.memory.stores.sqlite.reader import SQLiteReader, to_state
-from symfonic.capabilities.memory.stores.sqlite.rows import array, to_run
+from symfonic.capabilities.memory.stores.sqlite.rows import to_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from symfonic.capabilities.memory.changes import Change
     from symfonic.capabilities.memory.records import Use
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import Lease, Subscription, Turn
@@ -87,7 +87,7 @@ class SQLiteStore:
             )
         if not create and not file_exists(self.path):
             raise StoreUnavailable(
-                f"There is no store at {self.path}. Check --store or SYMFONIC_STORE, or create one: "
+                f"There is no store at {self.path}. Check --store (SYMFONIC_STORE), or create one: "
                 f"symfonic-memory ingest FILE --store {self.path}",
                 path=self.path,
             )

@@ -1,0 +1,163 @@
+"""The command itself: which subcommands there are, and how it ends when one of them fails.
+
+The table holds the first line of every help text, so that the overview needs none of the modules
+it lists; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from symfonic.capabilities.memory.cli.output import emit, wants_json
+from symfonic.capabilities.memory.errors import SymfonicError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME: Final = "symfonic-memory"
+INTERRUPTED: Final = 130
+"""128 and the number of the signal, as shells count it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Where a subcommand is found, under which heading it is listed, and as what."""
+
+    module: str
+    section: str
+    summary: str
+    attribute: str = ""
+
+
+COMMANDS: Final[Mapping[str, Entry]] = {
+    "demo": Entry(
+        module="demo",
+        section="First steps",
+        summary="Watch a week of an agent's work being learnt from, and undone.",
+    ),
+    "ingest": Entry(module="ingesting", section="Memory", summary="Read log files into memory."),
+    "remember": Entry(
+        module="recalling", section="Memory", summary="Keep a note, for good or for a while."
+    ),
+    "recall": Entry(
+        module="recalling",
+        section="Memory",
+        summary="Show what memory holds that answers a question.",
+    ),
+    "stats": Entry(module="care", section="Memory", summary="Count what a scope holds."),
+    "sleep": Entry(
+        module="sleeping",
+        section="Maintenance",
+        summary="Run maintenance until nothing is left to do.",
+    ),
+    "plan": Entry(
+        module="sleeping", section="Maintenance", summary="Plan a run and keep it for review."
+    ),
+    "diff": Entry(
+        module="runs", section="Maintenance", summary="Show what a run changes or has changed."
+    ),
+    "apply": Entry(module="runs", section="Maintenance", summary="Carry out a kept plan."),
+    "undo": Entry(
+        module="runs", section="Maintenance", summary="Take back a run, or some of its groups."
+    ),
+    "runs": Entry(module="runs", section="Maintenance", summary="List the latest runs of a scope."),
+    "drafts": Entry(
+        module="drafts",
+        section="Maintenance",
+        summary="Review the procedures that runs have drafted.",
+    ),
+    "forget": Entry(
+        module="forgetting", section="Care", summary="Erase records and all that only they support."
+    ),
+    "export": Entry(
+        module="transfer", section="Care", summary="Write everything a scope holds as JSON lines."
+    ),
+    "import": Entry(
+        module="transfer",
+        section="Care",
+        summary="Bring an export into a scope.",
+        attribute="import_",
+    ),
+    "doctor": Entry(
+        module="care", section="Care", summary="Check the store, and show the versions at work."
+    ),
+}
+"""Every subcommand, in the order of the overview."""
+
+
+class Application(click.Group):
+    """The subcommands of :data:`COMMANDS`, each loaded when it is called for.
+
+    An error of this package becomes a message and its class's exit code; any other exception is a
+    bug and keeps its traceback.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module = import_module(f"{__package__}.{entry.module}")
+        command = getattr(module, entry.attribute or cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name, entry in COMMANDS.items():
+            sections.setdefault(entry.section, []).append((name, entry.summary))
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SymfonicError as error:
+            _show(ctx, error)
+            ctx.exit(error.exit_code)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+def _show(ctx: click.Context, error: SymfonicError) -> None:
+    if wants_json(ctx):
+        shown = {"type": type(error).__name__, "message": str(error), "facts": error.facts}
+        emit({"error": shown})
+    else:
+        click.echo(f"Error: {error}", err=True)
+
+
+@click.command(
+    cls=Application,
+    name=NAME,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Options come after the subcommand. 'symfonic-memory COMMAND --help' explains each one.",
+)
+@click.version_option(package_name=NAME, prog_name=NAME)
+def application() -> None:
+    """Agent memory that learns overnight and can show its work.
+
+    Memory lives in one file (--store, or SYMFONIC_STORE), divided into scopes such as acme/ana
+    (--scope, or SYMFONIC_SCOPE). Every subcommand prints one JSON object with --json.
+    """
+
+
+def run() -> None:
+    """The entry point: text that a terminal cannot show is replaced there, and never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        application.main(prog_name=NAME)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

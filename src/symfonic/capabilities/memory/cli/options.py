@@ -1,0 +1,172 @@
+"""The options that several commands share, each written once."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from symfonic.capabilities.memory.cli.output import JSON_KEY
+from symfonic.capabilities.memory.errors import InputError, ScopeError
+from symfonic.capabilities.memory.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symfonic.capabilities.memory.service import Memory
+    from symfonic.capabilities.memory.settings import Resolved
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+DEFAULT_STORE: Final = "symfonic.db"
+_LONGEST_SALT: Final = 64
+
+
+def common(*more: Callable[[F], F]) -> Callable[[F], F]:
+    """``--store`` and ``--json``, after the options of ``more`` in their order."""
+
+    def decorate(function: F) -> F:
+        options = (*more, store_option, json_option)
+        return reduce(lambda decorated, option: option(decorated), reversed(options), function)
+
+    return decorate
+
+
+def _note_json(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    ctx.meta[JSON_KEY] = value
+    return value
+
+
+def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if ctx.resilient_parsing or (value is None and not param.required):
+        return value
+    return named_scope(value)
+
+
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None or ctx.resilient_parsing:
+        return None
+    return read_moment(value, param.opts[-1])
+
+
+def _salt(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
+    if value is None:
+        return None
+    try:
+        salt = bytes.fromhex(value)
+    except ValueError:
+        salt = b""
+    if not 1 <= len(salt) <= _LONGEST_SALT:
+        raise InputError(
+            f"The salt is not hexadecimal text of 1 to {_LONGEST_SALT} bytes. "
+            "Leave --salt out for a random one."
+        )
+    return salt
+
+
+store_option = click.option(
+    "--store", metavar="PATH", envvar="SYMFONIC_STORE", default=DEFAULT_STORE, show_default=True,
+    show_envvar=True, help="The file that holds memory, by default in the current directory.",
+)  # fmt: skip
+json_option = click.option(
+    "--json", "as_json", is_flag=True, is_eager=True, expose_value=False, callback=_note_json,
+    help="Print one JSON object and nothing else.",
+)  # fmt: skip
+scope_option = click.option(
+    "--scope", metavar="PATH", envvar="SYMFONIC_SCOPE", show_envvar=True,
+    callback=lambda ctx, _param, value: value if ctx.resilient_parsing else named_scope(value),
+    help="Whose memory it is, such as acme/ana. Required.",
+)  # fmt: skip
+optional_scope_option = click.option(
+    "--scope", metavar="PATH", envvar="SYMFONIC_SCOPE", show_envvar=True, callback=_scope,
+    help="Whose memory it is, such as acme/ana, where it is not named otherwise.",
+)  # fmt: skip
+now_option = click.option(
+    "--now", metavar="TIME", callback=_moment,
+    help="The clock, such as 2026-09-21T02:00Z; the machine's unless stated.",
+)  # fmt: skip
+salt_option = click.option(
+    "--salt", metavar="HEX", envvar="SYMFONIC_SALT", show_envvar=True, callback=_salt,
+    help="The key of a new scope's ids, so that they repeat; random unless stated.",
+)  # fmt: skip
+timezone_option = click.option(
+    "--timezone", metavar="ZONE", envvar="SYMFONIC_TIMEZONE", show_envvar=True,
+    help="The zone of times that name none, such as Europe/Vienna.",
+)  # fmt: skip
+
+
+def moment_option(name: str, explanation: str) -> Callable[[F], F]:
+    """An option that states a time, with its zone."""
+    return click.option(name, metavar="TIME", callback=_moment, help=explanation)
+
+
+def named_scope(value: str | None) -> str:
+    """The scope's path, checked. Raises ``ScopeError``, also where none is named."""
+    if value is None:
+        raise ScopeError(
+            "No scope is named. Say whose memory it is, for example --scope acme/ana, or set "
+            "SYMFONIC_SCOPE."
+        )
+    return Scope(value).path
+
+
+def read_moment(text: str, option: str) -> datetime:
+    """The stated time in UTC. Raises ``InputError`` for another text, and where no zone is named."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{option} is {text[:60]!r}, which is no time. Write one such as 2026-09-21T02:00Z.",
+            option=option,
+            value=text,
+        ) from None
+    raise InputError(
+        f"{option} is {text!r}, which names no zone. Write {moment:%Y-%m-%dT%H:%M}Z for UTC, or "
+        f"an offset such as {moment:%Y-%m-%dT%H:%M}+02:00.",
+        option=option,
+        value=text,
+    )
+
+
+def run_name(run: str, scope: str | None) -> str:
+    """The whole name of a run that is given as ``acme/ana#12``, or as ``12`` with a scope."""
+    from symfonic.capabilities.memory.service import split_run_id
+
+    number = run.removeprefix("#")
+    if number.isascii() and number.isdigit():
+        return f"{named_scope(scope)}#{number}"
+    split_run_id(run)
+    return run
+
+
+def open_memory(store: str, *, create: bool = False, salt: bytes | None = None) -> Memory:
+    """The memory at ``--store``; only a command that takes something in makes a new one."""
+    from symfonic.capabilities.memory.service import Memory
+
+    return Memory.open(store, create=create, salt=salt, retention=knobs(None, ()).retention)
+
+
+def knobs(file: Path | None, sets: tuple[str, ...]) -> Resolved:
+    """The knobs of this process: from a file, the environment and ``--set``."""
+    from symfonic.capabilities.memory.settings import resolve
+
+    return resolve(file=file, environ=os.environ, sets=sets)
+
+
+def person(name: str | None) -> str:
+    """Who acts: the stated name, or the login name. Raises ``InputError`` where there is none."""
+    if name is None:
+        try:
+            name = getpass.getuser()
+        except (OSError, KeyError, ImportError):
+            name = ""
+    if not name.strip():
+        raise InputError("Say who you are with --by NAME: no login name is known here.")
+    return name.strip()
