@@ -22,7 +22,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 imports: $(VENV)/.dev
-	$(BIN)/lint-imports
+	PYTHONPATH=src $(BIN)/lint-imports
 
 words: $(VENV)/.dev
 	$(BIN)/codespell src tests docs benchmarks README.md CHANGELOG.md

@@ -59,7 +59,10 @@ def test_words_that_only_ask_are_left_out(query: str, expected: list[str]) -> No
         ("@acme/ui-kit", [("acme", "ui", "kit")]),
         ("MB/s", [("mb", "s")]),
         ("1,250", [("1", "250")]),
-        ("https://docs.mill.example/a/b-c?x=1", [tuple("https docs mill example a b c x 1".split())]),
+        (
+            "https://docs.mill.example/a/b-c?x=1",
+            [tuple("https docs mill example a b c x 1".split())],
+        ),
     ],
 )
 def test_an_identifier_is_one_phrase(query: str, forms: list[tuple[str, ...]]) -> None:
@@ -129,7 +132,7 @@ def matches(db: sqlite3.Connection, wanted: str) -> int:
 HOSTILE = [
     "Bo's", "re-edit", "team:hermes", "MB/s", "(java", 'say "ho', "bar AND", "NEAR(", "*", "v2.5.1",
     "", "   ", "\x00", '"', "^x", "{text} : x", "a NEAR/2 b", "scope:s1", "-x", "+", "ket*", "'; --",
-    "\ud800", "text : (", "NOT kettl", "😀", "ˇ", "\u0301", "٣", "½",
+    "\ud800", "text : (", "NOT ke", "😀", "ˇ", "\u0301", "٣", "½",
 ]  # fmt: skip
 
 

@@ -30,7 +30,9 @@ def finds(query: str, text: str) -> bool:
     if not asked:
         return False
     db = sqlite3.connect(":memory:")
-    db.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')")
+    db.execute(
+        "CREATE VIRTUAL TABLE t USING fts5(x, tokenize='porter unicode61 remove_diacritics 2')"
+    )
     db.execute("INSERT INTO t VALUES (?)", (index_text(text),))
     found = db.execute("SELECT count(*) FROM t WHERE t MATCH ?", (asked,)).fetchone()[0]
     db.close()

@@ -96,12 +96,12 @@ def expression(query: Query) -> str:
 def beginning(term: Term) -> str | None:
     """The first letters under which a misspelt word may be found; ``None`` where it is not one.
 
-    Six tenths of the word, at least four letters. Identifiers and numbers have no near spelling:
+    Half of the word, at least four letters; what has it is compared letter by letter. Identifiers and numbers have no near spelling:
     another version is another version.
     """
     if term.kind != "word" or len(term.text) < LEAST_MISSPELT or not term.text.isalpha():
         return None
-    return term.text[: max(LEAST_PREFIX, round(len(term.text) * 0.6))]
+    return term.text[: max(LEAST_PREFIX, len(term.text) // 2)]
 
 
 def beginning_expression(prefixes: list[str]) -> str:

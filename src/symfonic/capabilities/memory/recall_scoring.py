@@ -106,9 +106,12 @@ def score_text(
     for candidate in candidates:
         if candidate.match is not None:
             discount = 1 + weights.length * max(0.0, candidate.match.length / usual - 1)
+            said_by = named.intersection(speaker_names(candidate.record)) if named else ()
             shares = (
-                weight * _saturated(count, weights.saturation, discount)
-                for weight, count in zip(rarity, candidate.match.counts, strict=True)
+                weight * _saturated(max(count, term.text in said_by), weights.saturation, discount)
+                for weight, count, term in zip(
+                    rarity, candidate.match.counts, query.terms, strict=True
+                )
             )
             candidate.parts["text"] = rounded(math.fsum(shares) / whole)
             candidate.parts["phrase"] = rounded(weights.phrase * candidate.match.adjacent)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Kind
     from symfonic.capabilities.memory.store import MemoryReader
 
-_MOST: Final = 50
+_MOST: Final = 100
 _LONG_WORD: Final = 8
 _WORTH: Final = 0.5
 
@@ -68,7 +68,7 @@ def _has_near(term: Term, words: set[str]) -> bool:
 def distance(first: str, second: str, most: int) -> int:
     """How many letters must be put in, left out, replaced or swapped with the next one.
 
-    Counting stops where it is certain that it is more than ``most``. Source: optimal string
+    Anything above ``most`` is ``most + 1``. Source: optimal string
     alignment (Damerau, 1964; Levenshtein, 1966).
     """
     if abs(len(first) - len(second)) > most:
@@ -85,4 +85,4 @@ def distance(first: str, second: str, most: int) -> int:
         if min(following) > most:
             return most + 1
         before, row = row, following
-    return row[-1]
+    return min(row[-1], most + 1)

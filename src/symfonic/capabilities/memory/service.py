@@ -220,12 +220,15 @@ class Memory:
         unknown = sorted(set(kinds or ()) - set(KINDS))
         if unknown:
             raise InputError(f"{unknown[0]!r} is no kind of record; there are {', '.join(KINDS)}.")
-        with self.store.snapshot(where) as reader:
+        with self.store.snapshot(where, may_be_new=True) as reader:
             answer = recall(
                 reader, query, now=moment, limit=limit, token_budget=token_budget, kinds=kinds,
                 offset=offset, as_of=as_of, explain=explain,
             )  # fmt: skip
-        if record_uses:
+            if not reader.visible_salts():
+                note = f"The scope {where} holds nothing yet."
+                answer = replace(answer, notes=(*answer.notes, note))
+        if record_uses and answer.items:
             self._record_uses(where, [item.id for item in answer.items], moment)
         return answer
 
@@ -235,6 +238,7 @@ class Memory:
             waiting, self._uses = self._uses, {}
         for path in sorted(waiting):
             uses = [waiting[path][key] for key in sorted(waiting[path])]
+            self._ensure(Scope(path))
             self.store.add_uses(Scope(path), uses, subscriptions=self._subscriptions)
 
     def _record_uses(self, scope: Scope, ids: Sequence[RecordId], now: datetime) -> None:
@@ -459,11 +463,14 @@ class Memory:
     def _begin(self, scope: str) -> Scope:
         """Make sure of the scope, and write the uses that wait."""
         where = Scope(scope)
-        self.store.ensure_scope(
-            where, half_life_hours=self._retention.half_life_days * 24, salt=self._salt
-        )
+        self._ensure(where)
         self.flush_uses()
         return where
+
+    def _ensure(self, scope: Scope) -> None:
+        self.store.ensure_scope(
+            scope, half_life_hours=self._retention.half_life_days * 24, salt=self._salt
+        )
 
     def _now(self, now: datetime | None) -> datetime:
         moment = self._clock() if now is None else now

@@ -379,8 +379,14 @@ class MemoryReader(Protocol):
 class MemoryStore(Protocol):
     """Everything that writes. Each method is one transaction and takes its own write lock."""
 
-    def snapshot(self, scope: Scope) -> AbstractContextManager[MemoryReader]:
-        """A reader of the scope as it is now. Raises ``RecordNotFound`` for an unknown scope."""
+    def snapshot(
+        self, scope: Scope, *, may_be_new: bool = False
+    ) -> AbstractContextManager[MemoryReader]:
+        """A reader of the scope as it is now.
+
+        Raises ``RecordNotFound`` for an unknown scope; with ``may_be_new`` it is read as an empty
+        one, whose ancestors may hold something.
+        """
         ...
 
     def scopes(self) -> list[str]:

@@ -281,7 +281,8 @@ class View:
         kept = sorted(kept, key=lambda r: r.order)[:limit]
         for record in kept:
             self._handed[record.id,] = record.version
-        total -= len(left_out)
+        undone = self._reader.records(sorted(left_out))
+        total -= sum(r.kind == "episode" and r.state == "active" and r.at < before for r in undone)
         self._note(
             "uncondensed",
             [str(to_microseconds(before)), str(limit)],

@@ -42,10 +42,8 @@ def _note_json(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
     return value
 
 
-def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    if ctx.resilient_parsing or (value is None and not param.required):
-        return value
-    return named_scope(value)
+def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+    return value if value is None or ctx.resilient_parsing else named_scope(value)
 
 
 def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -150,7 +148,9 @@ def open_memory(store: str, *, create: bool = False, salt: bytes | None = None) 
     """The memory at ``--store``; only a command that takes something in makes a new one."""
     from symfonic.capabilities.memory.service import Memory
 
-    return Memory.open(store, create=create, salt=salt, retention=knobs(None, ()).retention)
+    if not create:
+        return Memory.open(store, create=False)
+    return Memory.open(store, salt=salt, retention=knobs(None, ()).retention)
 
 
 def knobs(file: Path | None, sets: tuple[str, ...]) -> Resolved:

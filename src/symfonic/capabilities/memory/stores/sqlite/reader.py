@@ -14,6 +14,7 @@ from symfonic.capabilities.memory.records import (
     from_microseconds,
     to_microseconds,
 )
+from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.store import Hit, PendingRow, ScopeState
 from symfonic.capabilities.memory.stores.sqlite.rows import (
     CONTEXT_SPAN,
@@ -48,12 +49,24 @@ _HOUR = 3_600_000_000
 class SQLiteReader:
     """One snapshot. Open it through ``SQLiteStore.snapshot``, which also closes it."""
 
-    def __init__(self, connection: Connection, scope: Scope) -> None:
+    def __init__(self, connection: Connection, scope: Scope, *, may_be_new: bool = False) -> None:
         self._db = connection
         self._path = scope.path
         self._visible = array(scope.visible)
         self._order = scope.visible
         row = connection.execute("get_scope", {"scope": scope.path}).fetchone()
+        if row is None and may_be_new:
+            row = (
+                scope.path,
+                b"",
+                RetentionPolicy().half_life_days * 24,
+                0,
+                0,
+                0,
+                None,
+                None,
+                "{}",
+            )
         if row is None:
             raise RecordNotFound(
                 f"There is no scope {scope.path!r} in {connection.path}. "

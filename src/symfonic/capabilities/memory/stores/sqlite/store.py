@@ -95,15 +95,15 @@ class SQLiteStore:
     # -- reading
 
     @contextmanager
-    def snapshot(self, scope: Scope) -> Iterator[SQLiteReader]:
+    def snapshot(self, scope: Scope, *, may_be_new: bool = False) -> Iterator[SQLiteReader]:
         if self.path == ":memory:":
             with self._lock, self._db.reading():
-                yield SQLiteReader(self._db, scope)
+                yield SQLiteReader(self._db, scope, may_be_new=may_be_new)
             return
         connection = self._borrow()
         try:
             with connection.reading():
-                yield SQLiteReader(connection, scope)
+                yield SQLiteReader(connection, scope, may_be_new=may_be_new)
         finally:
             self._give_back(connection)
 

@@ -1,0 +1,185 @@
+"""``drafts``: what runs propose that the agent does, for a person to decide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import click
+
+from symfonic.capabilities.memory.cli.options import (
+    common,
+    now_option,
+    open_memory,
+    person,
+    scope_option,
+)
+from symfonic.capabilities.memory.cli.output import (
+    clean,
+    console,
+    count,
+    emit,
+    panel,
+    shorten,
+    table,
+    wants_json,
+    when,
+)
+from symfonic.capabilities.memory.records import Episode, Procedure, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from rich.console import Console
+
+    from symfonic.capabilities.memory.records import Record
+
+_EVERY: Final = "all"
+_SHOWN_EVIDENCE: Final = 8
+
+
+@click.group()
+def drafts() -> None:
+    """Review the procedures that runs have drafted.
+
+    Nothing that was drafted is recalled or used before a person approves it.
+    """
+
+
+@drafts.command("list")
+@click.option(
+    "--status", type=click.Choice([*get_args(Status), _EVERY]), default="draft", show_default=True,
+    help="Which ones.",
+)  # fmt: skip
+@common(scope_option)
+def list_(*, store: str, scope: str, status: Any) -> None:  # noqa: ANN401 - a Status, or all of them
+    """List the drafts that wait for a decision, or procedures of another status."""
+    from rich.text import Text
+
+    with open_memory(store) as memory:
+        found = memory.procedures(scope=scope, status=None if status == _EVERY else status)
+    if wants_json():
+        emit({"drafts": [as_plain(record) for record in found]})
+        return
+    made = table("id", "status", "support", "procedure")
+    for record, content in _with_content(found):
+        support = f"{content.successes} of {content.support}"
+        title = Text(shorten(content.title, 90))
+        made.add_row(Text(record.id[:8], "bold"), record.status, support, title)
+    out = console()
+    out.print(made if found else f"There is nothing to review in {scope}.")
+
+
+@drafts.command()
+@click.argument("draft", metavar="ID")
+@common(scope_option)
+def show(*, store: str, scope: str, draft: str) -> None:
+    """Show a procedure with the turns that it rests on."""
+    with open_memory(store) as memory:
+        record, evidence = memory.procedure(draft, scope=scope)
+    if wants_json():
+        emit({"draft": {**as_plain(record), "evidence": [_plain_turn(turn) for turn in evidence]}})
+    else:
+        print_draft(console(), record, evidence)
+
+
+def _decision(name: str, status: Status, summary: str) -> Callable[..., None]:
+    @drafts.command(name, help=summary, short_help=summary.partition("\n")[0])
+    @click.argument("draft", metavar="ID")
+    @click.option("--by", metavar="NAME", help="Who decides; the login name unless stated.")
+    @common(scope_option, now_option)
+    def decide(
+        *, store: str, scope: str, draft: str, by: str | None, now: datetime | None
+    ) -> None:
+        with open_memory(store) as memory:
+            record = memory.decide(draft, status, scope=scope, by=person(by), now=now)
+            evidence = memory.procedure(record.id, scope=scope)[1]
+        if wants_json():
+            emit({"draft": as_plain(record)})
+        else:
+            print_draft(console(), record, evidence, shown=0)
+
+    return decide
+
+
+approve = _decision(
+    "approve", "approved", "Approve a draft, so that it is recalled.\n\nA person decides: --by says who."
+)
+reject = _decision(
+    "reject", "rejected", "Reject a draft.\n\nThe same pattern is not drafted again by itself."
+)
+retire = _decision(
+    "retire", "retired", "Retire a procedure that was approved, or a draft.\n\nIt is recalled no more."
+)
+
+
+def as_plain(record: Record) -> dict[str, Any]:
+    """A procedure as plain values, for ``--json``."""
+    content = record.content
+    assert isinstance(content, Procedure)  # noqa: S101 - the service gives procedures only
+    return {
+        "id": record.id, "status": record.status, "title": content.title,
+        "trigger": content.trigger,
+        "steps": [{"action": step.action, "arguments": step.arguments} for step in content.steps],
+        "origin": content.origin, "support": content.support, "successes": content.successes,
+        "failures": content.failures, "would_change": content.would_change,
+        "decided_by": content.decided_by, "decided_at": content.decided_at, "text": record.text,
+        "trust": record.trust,
+    }  # fmt: skip
+
+
+def print_draft(
+    out: Console, record: Record, evidence: Sequence[Record], *, shown: int = _SHOWN_EVIDENCE
+) -> None:
+    """A procedure in a frame, and under it the first ``shown`` turns it rests on."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out.print(panel(f"Procedure {record.id}", *(Text(line) for line in _described(record))))
+    for turn in evidence[:shown]:
+        speaker = turn.content.name or turn.content.role if isinstance(turn.content, Episode) else ""
+        source = turn.content.source_id if isinstance(turn.content, Episode) else None
+        place = " · ".join(part for part in (when(turn.at), speaker, source or turn.id) if part)
+        out.print(Text(f"  {clean(place)}", "dim"))
+        out.print(Padding(Text(shorten(_said(turn), 240)), (0, 0, 0, 4)))
+    if shown and len(evidence) > shown:
+        out.print(Text(f"  … and {len(evidence) - shown} more turns: --json", "dim"))
+
+
+def _described(record: Record) -> Iterator[str]:
+    ((_, content),) = _with_content([record])
+    yield clean(record.text)
+    yield ""
+    yield (
+        f"{record.status} · seen in {count(content.support, 'session')}: "
+        f"{count(content.successes, 'success', 'successes')}, {count(content.failures, 'failure')}"
+    )
+    if content.decided_by:
+        yield f"{record.status} by {clean(content.decided_by)} at {when(content.decided_at)} UTC"
+    if content.would_change:
+        yield f"it would change {content.would_change}"
+
+
+def _said(turn: Record) -> str:
+    """The turn's text and the tools it called."""
+    calls = turn.content.calls if isinstance(turn.content, Episode) else ()
+    called = ", ".join(f"{call.name}{'' if call.ok is not False else ' (failed)'}" for call in calls)
+    return f"{turn.text} [{called}]".strip() if called else turn.text
+
+
+def _plain_turn(turn: Record) -> dict[str, Any]:
+    content = turn.content
+    role, name, source = (
+        (content.role, content.name, content.source_id)
+        if isinstance(content, Episode)
+        else (None, None, None)
+    )
+    return {
+        "id": turn.id, "source_id": source, "session": turn.session, "role": role, "speaker": name,
+        "occurred_at": None if turn.occurred_at is None else turn.occurred_at.isoformat(),
+        "text": turn.text,
+    }  # fmt: skip
+
+
+def _with_content(found: Sequence[Record]) -> list[tuple[Record, Procedure]]:
+    return [(r, r.content) for r in found if isinstance(r.content, Procedure)]

@@ -1,0 +1,168 @@
+"""``recall`` and ``remember``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from symfonic.capabilities.memory.cli.options import (
+    common,
+    moment_option,
+    now_option,
+    open_memory,
+    person,
+    salt_option,
+    scope_option,
+)
+from symfonic.capabilities.memory.cli.output import clean, console, emit, wants_json, when
+from symfonic.capabilities.memory.records import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from rich.console import Console
+
+    from symfonic.capabilities.memory.records import Kind
+    from symfonic.capabilities.memory.recall import Recall, RecallItem
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True, metavar="QUERY")
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="At most so many."
+)
+@click.option(
+    "--token-budget", type=click.IntRange(min=0), metavar="TOKENS",
+    help="Fill so many tokens, about four characters each; summaries may stand for turns.",
+)  # fmt: skip
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Leave out so many first.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(KINDS),
+    help="Only this kind of record. May be repeated.",
+)  # fmt: skip
+@moment_option("--as-of", "As memory stood at this time.")
+@click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@common(scope_option, now_option)
+def recall(
+    *,
+    store: str,
+    scope: str,
+    query: tuple[str, ...],
+    limit: int,
+    token_budget: int | None,
+    offset: int,
+    kinds: tuple[Kind, ...],
+    as_of: datetime | None,
+    explain: bool,
+    now: datetime | None,
+) -> None:
+    """Show what memory holds that answers a question.
+
+    From the scope and its ancestors, best first. What is shown counts as used, which the next
+    maintenance run learns from.
+    """
+    with open_memory(store) as memory:
+        answer = memory.recall(
+            " ".join(query), scope=scope, limit=limit, token_budget=token_budget, offset=offset,
+            kinds=kinds or None, as_of=as_of, explain=explain, now=now,
+        )  # fmt: skip
+    if wants_json():
+        emit(plain_answer(answer, explain=explain))
+        return
+    out = console()
+    print_items(out, answer.items, first=offset + 1)
+    for note in answer.notes:
+        out.print(f"note: {note}")
+    if not answer.items:
+        out.print(f"Nothing that {scope} remembers answers this.")
+    elif answer.more:
+        out.print(f"There is more: --offset {offset + len(answer.items)}")
+
+
+@click.command()
+@click.argument("text")
+@click.option(
+    "--for", "hours", type=click.FloatRange(min=0, min_open=True), metavar="HOURS",
+    help="Keep it so long only.",
+)  # fmt: skip
+@moment_option("--due", "It is to be done at this time.")
+@click.option("--by", metavar="NAME", help="Who says so; the login name unless stated.")
+@common(scope_option, now_option, salt_option)
+def remember(
+    *,
+    store: str,
+    scope: str,
+    text: str,
+    hours: float | None,
+    due: datetime | None,
+    by: str | None,
+    now: datetime | None,
+    salt: bytes | None,
+) -> None:
+    """Keep a note, for good or for a while.
+
+    The same note again changes nothing.
+    """
+    from symfonic.capabilities.memory.service import moment_after, system_clock
+
+    moment = now or system_clock()
+    expires = None if hours is None else moment_after(moment, hours)
+    with open_memory(store, create=True, salt=salt) as memory:
+        i = memory.remember(
+            text, scope=scope, expires=expires, due=due, by=person(by), now=moment
+        )
+    if wants_json():
+        emit({"id": i, "scope": scope, "expires": _iso(expires), "due": _iso(due)})
+    else:
+        until = f" until {when(expires)} UTC" if expires else f" due {when(due)} UTC" if due else ""
+        console().print(f"Remembered in {scope} as {i}{until}.")
+
+
+def plain_answer(answer: Recall, *, explain: bool = False) -> dict[str, Any]:
+    """An answer as plain values, for ``--json``; the parts of scores where they were asked for."""
+    items = [asdict(item) for item in answer.items]
+    for item in items if not explain else ():
+        del item["parts"]
+    return {"items": items, "more": answer.more, "notes": list(answer.notes)}
+
+
+def print_items(out: Console, items: Sequence[RecallItem], *, first: int = 1) -> None:
+    """The rows of an answer, each with where it comes from."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for number, item in enumerate(items, start=first):
+        out.print(
+            Text.assemble((f"{number:>2}. ", "bold"), (f"{item.score:.2f} ", "cyan"), _origin(item))
+        )
+        out.print(Padding(Text(clean(item.text)), (0, 0, 0, 4)))
+        for line in _reasons(item):
+            out.print(Padding(Text(line, "dim"), (0, 0, 0, 4)))
+
+
+def _origin(item: RecallItem) -> str:
+    parts = [item.kind, when(item.occurred_at) if item.occurred_at else "", item.speaker or ""]
+    parts += [item.source_id or item.id]
+    if item.state not in {"active", "condensed"}:
+        parts.append(item.state)
+    if item.approximate:
+        parts.append("near spelling")
+    return clean(" · ".join(part for part in parts if part))
+
+
+def _reasons(item: RecallItem) -> Iterable[str]:
+    if item.evidence:
+        shown = ", ".join(item.evidence[:3])
+        rest = len(item.evidence) - 3
+        yield f"evidence: {shown}{f' and {rest} more' if rest > 0 else ''}"
+    if item.parts:
+        yield "score: " + " · ".join(
+            f"{name.replace('_', ' ')} {part:.3f}" for name, part in item.parts.items()
+        )
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

@@ -1,0 +1,204 @@
+"""``sleep`` and ``plan``: maintenance with the knobs of a file, the environment and flags."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from symfonic.capabilities.memory.cli.options import (
+    common,
+    knobs,
+    now_option,
+    open_memory,
+    scope_option,
+)
+from symfonic.capabilities.memory.cli.output import console, emit, shows_progress, wants_json
+from symfonic.capabilities.memory.errors import PhaseFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.cli.learnt import Entry
+    from symfonic.capabilities.memory.outcome import RunReport
+    from symfonic.capabilities.memory.service import Memory
+    from symfonic.capabilities.memory.settings import Resolved
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def _knob_options(function: F) -> F:
+    file = click.option(
+        "--policy", "policy_file", metavar="FILE", type=click.Path(path_type=Path),
+        help="A TOML file of knobs, in the tables [policy], [retention] and [limits].",
+    )  # fmt: skip
+    sets = click.option(
+        "--set", "sets", multiple=True, metavar="NAME=VALUE",
+        help="One knob, over the file and the environment. May be repeated.",
+    )  # fmt: skip
+    notes = click.option("--notes", is_flag=True, help="Show every note of every phase.")
+    return file(sets(notes(function)))
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Show what the next pass would do; write nothing.")
+@_knob_options
+@common(scope_option, now_option)
+def sleep(
+    *,
+    store: str,
+    scope: str,
+    now: datetime | None,
+    policy_file: Path | None,
+    sets: tuple[str, ...],
+    notes: bool,
+    dry_run: bool,
+) -> None:
+    """Run maintenance until nothing is left to do.
+
+    Each pass is a run of its own, which 'undo' takes back. The exit code is 42 when a phase failed;
+    the work of the others is kept.
+    """
+    resolved = knobs(policy_file, sets)
+    with open_memory(store) as memory:
+        if dry_run:
+            passes, entries = preview(memory, resolved, scope=scope, now=now)
+        else:
+            passes = carry_out(memory, resolved, scope=scope, now=now)
+            entries = journal(memory, passes)
+        title = "Dry run" if dry_run else "Sleep"
+        _show(memory, passes, entries, title=title, every_note=notes, dry_run=dry_run)
+        if not dry_run and passes[-1].change_count and not wants_json():
+            click.echo(f"\nTake it back with: symfonic-memory undo {passes[-1].run_id}")
+    _fail(passes)
+
+
+@click.command()
+@_knob_options
+@common(scope_option, now_option)
+def plan(
+    *,
+    store: str,
+    scope: str,
+    now: datetime | None,
+    policy_file: Path | None,
+    sets: tuple[str, ...],
+    notes: bool,
+) -> None:
+    """Plan a run and keep it for review.
+
+    Memory is not changed. 'diff' shows the plan and 'apply' carries it out, unless memory has
+    changed by then.
+    """
+    from symfonic.capabilities.memory.scope import Scope
+
+    resolved = knobs(policy_file, sets)
+    with open_memory(store) as memory, _watching() as watch:
+        engine = _engine(memory, resolved, watch)
+        passes = (engine.plan(Scope(scope), now=now),)
+        entries = journal(memory, passes)
+        _show(memory, passes, entries, title="Plan", every_note=notes)
+        if not wants_json():
+            name = passes[0].run_id
+            click.echo(f"\nsymfonic-memory diff {name}   shows it\nsymfonic-memory apply {name}")
+    _fail(passes)
+
+
+def carry_out(
+    memory: Memory, resolved: Resolved, *, scope: str, now: datetime | None
+) -> Sequence[RunReport]:
+    """One sleep; its passes."""
+    with _watching() as watch:
+        engine = _engine(memory, resolved, watch)
+        return memory.run_maintenance(engine, scope=scope, now=now).passes
+
+
+def preview(
+    memory: Memory, resolved: Resolved, *, scope: str, now: datetime | None
+) -> tuple[Sequence[RunReport], Sequence[Entry]]:
+    """What the next pass would do, and its changes beside what stands there now."""
+    from symfonic.capabilities.memory.cli.changes_view import Proposed
+    from symfonic.capabilities.memory.scope import Scope
+
+    with _watching() as watch:
+        plan, report = _engine(memory, resolved, watch).preview(Scope(scope), now=now)
+    changes = plan.commit.changes
+    edited = sorted({str(c.row[0]) for c in changes if c.table == "record" and c.operation == "edit"})
+    there = memory.records(edited, scope=scope)
+    entries = []
+    for change in changes:
+        record = there.get(change.row[0])  # type: ignore[call-overload]
+        before = {} if record is None else {"strength": record.strength}
+        entries.append(Proposed(change=change, before=before))
+    return (report,), entries
+
+
+def journal(memory: Memory, passes: Sequence[RunReport]) -> Sequence[Entry]:
+    """The changes of passes, where there are not too many to read through."""
+    from symfonic.capabilities.memory.cli.learnt import READABLE
+
+    if wants_json() or sum(run.change_count for run in passes) > READABLE:
+        return ()
+    return [row for run in passes if run.change_count for row in memory.diff(run.run_id)]
+
+
+def show_passes(
+    memory: Memory,
+    passes: Sequence[RunReport],
+    entries: Sequence[Entry],
+    *,
+    title: str,
+    every_note: bool = False,
+) -> None:
+    """The report of passes, and what was learnt in them."""
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.cli.learnt import learnt_from, print_learnt
+    from symfonic.capabilities.memory.cli.report import print_report
+
+    out = console()
+    print_report(out, passes, title=title, every_note=every_note)
+    last = passes[-1]
+    clock = datetime.fromisoformat(last.clock)
+    print_learnt(out, learnt_from(entries, memory, scope=last.scope, now=clock))
+
+
+def _show(
+    memory: Memory,
+    passes: Sequence[RunReport],
+    entries: Sequence[Entry],
+    *,
+    title: str,
+    every_note: bool,
+    dry_run: bool = False,
+) -> None:
+    if wants_json():
+        shown: dict[str, Any] = {"passes": [run.as_dict() for run in passes]}
+        emit({**shown, "dry_run": True} if dry_run else shown)
+    else:
+        show_passes(memory, passes, entries, title=title, every_note=every_note)
+
+
+def _engine(memory: Memory, resolved: Resolved, watch: Callable[[int, str], None]) -> Any:  # noqa: ANN401 - the service's own value
+    return memory.maintenance(
+        resolved.policy, retention=resolved.retention, limits=resolved.limits,
+        sources=resolved.sources, watch=watch,
+    )  # fmt: skip
+
+
+@contextmanager
+def _watching() -> Iterator[Callable[[int, str], None]]:
+    """What is told the pass and phase under way, and shows them to a person who waits."""
+    if not shows_progress():
+        yield lambda _number, _phase: None
+        return
+    with console(stderr=True).status("reading …") as status:
+        yield lambda number, phase: status.update(f"pass {number}: {phase} …")
+
+
+def _fail(passes: Sequence[RunReport]) -> None:
+    if any(phase.outcome == "failed" for run in passes for phase in run.phases):
+        click.get_current_context().exit(PhaseFailed.exit_code)

@@ -1,0 +1,211 @@
+"""``export`` and ``import``: everything of a scope as JSON lines, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import click
+
+from symfonic.capabilities.memory.cli.options import (
+    common,
+    named_scope,
+    open_memory,
+    optional_scope_option,
+    scope_option,
+)
+from symfonic.capabilities.memory.cli.output import (
+    console,
+    count,
+    emit,
+    json_line,
+    shows_progress,
+    wants_json,
+)
+from symfonic.capabilities.memory.errors import InputError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+FORMAT: Final = "symfonic-memory"
+VERSION: Final = 1
+_STANDARD: Final = "-"
+
+
+@click.command()
+@click.option(
+    "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write; standard output unless named. A file there is replaced at the end.",
+)  # fmt: skip
+@common(scope_option)
+def export(*, store: str, scope: str, out: Path | None) -> None:
+    """Write everything a scope holds as JSON lines.
+
+    Every row, the history and the marks of what was forgotten included. The first line names the
+    format and its version, the last one how many rows there are.
+    """
+    if wants_json() and out is None:
+        raise click.UsageError("--json needs --out: without it the rows go to standard output.")
+    with open_memory(store) as memory, _counting(f"exporting {scope}") as step:
+        rows = memory.export(scope=scope)
+        if out is None:
+            number = 0
+            for line in _lines(scope, rows):
+                click.echo(json_line(line))
+            return
+        with _replacing(out) as stream:
+            for number, line in enumerate(_lines(scope, rows)):
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                step(number)
+    if wants_json():
+        emit({"path": str(out), "scope": scope, "rows": number - 1})
+    else:
+        console().print(f"Exported {scope}: {count(number - 1, 'row')} in {out}.")
+
+
+@click.command("import")
+@click.argument("file", metavar="FILE")
+@common(optional_scope_option)
+def import_(*, store: str, scope: str | None, file: str) -> None:
+    """Bring an export into a scope.
+
+    FILE is what 'export' wrote, or - for standard input. Without --scope the rows go into the scope
+    they came from. Either all of it lands or nothing. Approved procedures come in as drafts, for a
+    person to approve here.
+    """
+    with _opened(file) as stream, open_memory(store, create=True) as memory:
+        lines = _parsed(stream, file)
+        header = next(lines, {})
+        source = _checked(header, file)
+        target = source if scope is None else scope
+        with _counting(f"importing {target}") as step:
+            added = memory.restore_rows(_rows(lines, file, step), scope=target)
+    if wants_json():
+        emit({"path": file, "scope": target, "added": added})
+    else:
+        said = ", ".join(f"{name} {number:,}" for name, number in added.items() if number)
+        console().print(f"Imported into {target}: {said or 'nothing that was not there'}.")
+
+
+def _lines(scope: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    number = 0
+    yield {"format": FORMAT, "version": VERSION, "scope": scope}
+    for row in rows:
+        number += 1
+        yield row
+    yield {"end": True, "rows": number}
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[str]]:
+    """A file that takes the place of ``path`` when all is written, and is gone after an error."""
+    temporary: str | None = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name}.",
+            delete=False,
+        ) as stream:  # fmt: skip
+            temporary = stream.name
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(path)
+        temporary = None
+    except OSError as cause:
+        raise StoreUnavailable(
+            f"The export cannot be written to {path}: {cause.strerror or cause}. "
+            "Name another place with --out.",
+            path=str(path),
+        ) from cause
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[bytes]]:
+    if file == _STANDARD:
+        yield click.get_binary_stream("stdin")
+        return
+    try:
+        stream = Path(file).open("rb")  # noqa: SIM115 - closed below, outside this error's reach
+    except OSError as cause:
+        raise InputError(
+            f"The export {file} cannot be read: {cause.strerror or cause}.", path=file
+        ) from cause
+    with stream:
+        yield stream
+
+
+def _parsed(stream: IO[bytes], file: str) -> Iterator[dict[str, Any]]:
+    try:
+        for number, line in enumerate(stream, start=1):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as cause:
+                raise _damaged(file, f"line {number} is not JSON") from cause
+            if not isinstance(value, dict):
+                raise _damaged(file, f"line {number} is not an object")
+            yield value
+    except OSError as cause:
+        raise _damaged(file, cause.strerror or str(cause)) from cause
+
+
+def _checked(header: Mapping[str, Any], file: str) -> str:
+    if header.get("format") != FORMAT:
+        raise InputError(
+            f"{file} is no symfonic export: its first line does not say so. Log files are read "
+            "with 'symfonic-memory ingest'.",
+            path=file,
+        )
+    version = header.get("version")
+    if version != VERSION:
+        raise InputError(
+            f"{file} is an export of version {version}, and this release reads version {VERSION}. "
+            "Import it with the release that wrote it, or a newer one.",
+            path=file,
+            version=version,
+        )
+    return named_scope(header.get("scope"))
+
+
+def _rows(
+    lines: Iterator[dict[str, Any]], file: str, step: Callable[[int], None]
+) -> Iterator[dict[str, Any]]:
+    """The rows between the first line and the last; an export without its last line is refused."""
+    number = 0
+    for line in lines:
+        if "end" in line:
+            if line.get("rows") != number:
+                raise _damaged(file, f"it says {line.get('rows')} rows and holds {number}")
+            return
+        number += 1
+        step(number)
+        yield line
+    raise _damaged(file, f"it breaks off after {count(number, 'row')}")
+
+
+def _damaged(file: str, problem: str) -> InputError:
+    return InputError(f"The export {file} is damaged: {problem}. Nothing was imported.", path=file)
+
+
+@contextmanager
+def _counting(what: str) -> Iterator[Callable[[int], None]]:
+    """What is told the rows so far; a person who waits sees them."""
+    if not shows_progress():
+        yield lambda _number: None
+        return
+    with console(stderr=True).status(f"{what} …") as status:
+        kinds: Counter[str] = Counter()
+
+        def step(number: int) -> None:
+            kinds["rows"] = number
+            if number % 1000 == 0:
+                status.update(f"{what}: {count(kinds['rows'], 'row')} …")
+
+        yield step
