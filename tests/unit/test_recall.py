@@ -293,9 +293,9 @@ def test_facts_are_returned_with_their_validity_while_they_hold(shelf: Shelf) ->
         valid_to="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
     new = replace(old, value="Nantes", valid_from="2026-01-01", valid_to=None)
-    times = {"occurred_at": datetime(2025, 1, 1, tzinfo=UTC)}
-    shelf.derive("fact", old, "Odile lives in Lyon.", **times)
-    shelf.derive("fact", new, "Odile lives in Nantes.", **times)
+    began = datetime(2025, 1, 1, tzinfo=UTC)
+    shelf.derive("fact", old, "Odile lives in Lyon.", occurred_at=began)
+    shelf.derive("fact", new, "Odile lives in Nantes.", occurred_at=began)
     now = shelf.ask("where does Odile live")
     assert [item.text for item in now.items] == ["Odile lives in Nantes."]
     assert now.items[0].valid_from == "2026-01-01"

@@ -131,8 +131,8 @@ def matches(db: sqlite3.Connection, wanted: str) -> int:
 
 HOSTILE = [
     "Bo's", "re-edit", "team:hermes", "MB/s", "(java", 'say "ho', "bar AND", "NEAR(", "*", "v2.5.1",
-    "", "   ", "\x00", '"', "^x", "{text} : x", "a NEAR/2 b", "scope:s1", "-x", "+", "ket*", "'; --",
-    "\ud800", "text : (", "NOT ke", "😀", "ˇ", "\u0301", "٣", "½",
+    "", "   ", "\x00", '"', "^x", "{text} : x", "a NEAR/2 b", "scope:s1", "-x", "+", "ket*",
+    "'; --", "\ud800", "text : (", "NOT ke", "😀", "ˇ", "\u0301", "٣", "½",
 ]  # fmt: skip
 
 

@@ -243,6 +243,18 @@ def test_a_later_strength_does_not_stand_in_the_way(store: SQLiteStore) -> None:
     assert records(store, ada.id) == []
 
 
+def test_a_record_made_and_strengthened_in_one_run_can_be_undone_after_a_later_strength(
+    store: SQLiteStore,
+) -> None:
+    ada = entity("ada")
+    first = keep(
+        store, add_record(group(ada.id), ada, "x"), set_strength(STRENGTH, ada.id, 50, "x")
+    )
+    keep(store, set_strength(STRENGTH, ada.id, 77, "x"))
+    undo(store, first)
+    assert records(store, ada.id) == []
+
+
 def spread(record: str, weight: float) -> Use:
     return Use(record=RecordId(record), hour=HOUR, kind="spread", weight=weight)
 

@@ -499,12 +499,19 @@ def test_each_lookup_costs_a_bounded_number_of_statements(
             "fold": lambda: view.fold([set_strength(GROUP, i, 1, "x") for i in ids]),
         }
         for name, ask in asking.items():
+            view = see(unread={"p": ids})  # one that has nothing in hand yet
             asked.clear()
             ask()
             found[name] = len(asked)
+        view = see(unread={"p": ids})
+        view.records(ids)
+        asked.clear()
+        view.unread("p")
+        found["the same records again"] = len(asked)
         return found
 
     small = costs(few)
     assert small == costs(many)
     assert small["unread"] == small["records"] == small["before"] == small["tally"] == 1
+    assert small["the same records again"] == 0
     assert max(small.values()) <= 3

@@ -96,8 +96,8 @@ def expression(query: Query) -> str:
 def beginning(term: Term) -> str | None:
     """The first letters under which a misspelt word may be found; ``None`` where it is not one.
 
-    Half of the word, at least four letters; what has it is compared letter by letter. Identifiers and numbers have no near spelling:
-    another version is another version.
+    Half of the word, at least four letters; what has it is compared letter by letter.
+    Identifiers and numbers have no near spelling: another version is another version.
     """
     if term.kind != "word" or len(term.text) < LEAST_MISSPELT or not term.text.isalpha():
         return None

@@ -48,8 +48,8 @@ def near_spellings(
     for hit in reader.search(beginning_expression(prefixes), kinds=kinds, limit=_MOST):
         if hit.record.id in known:
             continue
-        words = set(re.findall(r"[^\W_]+", fold(hit.record.text).lower()))
-        held = sum(1 for term in missing if _has_near(term, words))
+        text = fold(hit.record.text).lower()
+        held = sum(1 for term in missing if _has_near(term, text))
         if held:
             worth = min(_WORTH * held / len(query.terms), least)
             near.append(
@@ -58,11 +58,14 @@ def near_spellings(
     return near
 
 
-def _has_near(term: Term, words: set[str]) -> bool:
+def _has_near(term: Term, text: str) -> bool:
+    """Whether the text has a word with the term's beginning, one or two letters away from it."""
     prefix, most = beginning(term) or "", 1 + (len(term.text) >= _LONG_WORD)
-    return any(
-        word.startswith(prefix) and distance(term.text, word, most) <= most for word in words
-    )
+    for hit in re.finditer(re.escape(prefix) + r"[^\W_]*", text):
+        begins = hit.start() == 0 or not text[hit.start() - 1].isalnum()
+        if begins and distance(term.text, hit.group(), most) <= most:
+            return True
+    return False
 
 
 def distance(first: str, second: str, most: int) -> int:

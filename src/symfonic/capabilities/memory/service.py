@@ -37,7 +37,7 @@ from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.settings import fingerprint
 from symfonic.capabilities.memory.store import Commit
 from symfonic.capabilities.memory.stores import open_store
-from symfonic.capabilities.memory.strength import base_strength
+from symfonic.capabilities.memory.strength import base_strength, strength_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -184,8 +184,11 @@ class Memory:
         with self.store.snapshot(where) as reader:
             state = reader.state
             key = f"{kind}:{until.isoformat() if until else ''}:{words}"
-            i = identify(state.salt, "note", key)
-            if reader.states([i]).get(i) not in {None, "forgotten"}:
+            i, told = identify(state.salt, "note", key), 0
+            while (known := reader.states([i]).get(i)) == "forgotten":
+                told += 1  # a tombstone keeps its id; told again, it is another note
+                i = identify(state.salt, "note", key, str(told))
+            if known is not None:
                 return i
         note = Record(
             id=i, scope=scope, kind="note", key=key, content=Note(note_kind=kind), text=words,  # type: ignore[arg-type]
@@ -458,6 +461,14 @@ class Memory:
         with self.store.snapshot(Scope(scope)) as reader:
             return reader.stats()
 
+    def scopes(self) -> list[str]:
+        """Every scope of the store, sorted."""
+        return self.store.scopes()
+
+    def check(self) -> list[str]:
+        """What is wrong with the store, a sentence each; empty when it is sound."""
+        return self.store.check()
+
     # -- private
 
     def _begin(self, scope: str) -> Scope:
@@ -562,4 +573,4 @@ def moment_after(now: datetime, hours: float) -> datetime:
     return now + timedelta(hours=hours)
 
 
-__all__ = ["Memory", "moment_after", "run_id", "split_run_id"]
+__all__ = ["Memory", "moment_after", "run_id", "split_run_id", "strength_at", "system_clock"]

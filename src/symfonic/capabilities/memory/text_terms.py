@@ -34,7 +34,7 @@ _ENCODED: Final = re.compile(
 _SEPARATOR: Final = re.compile(r"[-/_+=\s]+")
 _LONGEST_PIECE: Final = 20
 _BOUNDARY: Final = re.compile(r"[a-z][A-Z0-9]|[0-9][A-Za-z]|[A-Z](?:[0-9]|[A-Z][a-z])")
-_SPLIT: Final = re.compile(
+SPLIT: Final = re.compile(
     r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9]|[A-Z][a-z])|(?<=[0-9])(?=[A-Za-z])"
 )
 _PIECE: Final = re.compile(r"\S+")
@@ -45,13 +45,13 @@ _LETTERS: Final = str.maketrans(
      "Đ": "D", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "Th", "ð": "d",
      "Ð": "D", "’": "'", "‘": "'", "\u00ad": "", "\u200b": "", "\ufeff": ""}
 )  # fmt: skip
-_UNSPACED_RANGES: Final = (
+UNSPACED_RANGES: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3105-\u318f\u31f0-\u31ff"  # kana, bopomofo, jamo
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"  # ideographs, hangul
     "\U00020000-\U0003ffff"
 )
-UNSPACED: Final = re.compile(f"[{_UNSPACED_RANGES}]+")
+UNSPACED: Final = re.compile(f"[{UNSPACED_RANGES}]+")
 """A run of a script that is written without spaces, or whose particles hang on to its words."""
 
 
@@ -109,7 +109,7 @@ def searchable(text: str, calls: Sequence[ToolCall] = ()) -> str:
 
 def parts(word: str) -> list[str]:
     """The parts of a word at changes of case and between letters and digits, in order."""
-    return _SPLIT.split(word)
+    return SPLIT.split(word)
 
 
 def pairs(run: str) -> list[str]:
@@ -154,7 +154,7 @@ def _with_pairs(match: re.Match[str]) -> str:
 
 def _with_parts(match: re.Match[str]) -> str:
     piece = match.group()
-    split = _SPLIT.sub(" ", piece)
+    split = SPLIT.sub(" ", piece)
     return piece if split == piece else f"{piece} {split}"
 
 

@@ -7,6 +7,7 @@ nothing else.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +42,17 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
             case "record":
                 if change.operation != "remove" and change.row[0] not in current:
                     continue
-                changes.append(_record(row))
                 if change.after.keys() == {"strength"} and _moved_on(change, current):
-                    stale[str(change.row[0])] = changes.pop()
+                    stale[str(change.row[0])] = change
+                    continue
+                if change.operation == "add":  # what is removed needs no strength
+                    stale.pop(str(change.row[0]), None)
+                changes.append(_record(row))
             case "link":
                 changes.append(_link(row))
-            case "use":
-                changes.append(_use(row, uses))
+            case _:
+                if change.after:  # emptied where the record was forgotten, and its uses with it
+                    changes.append(_use(row, uses))
     return changes + _recomputed(reader, current, uses, stale)
 
 
@@ -71,16 +76,14 @@ def _link(row: JournalRow) -> Change:
 def _use(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> Change:
     """Take this run's amount out, whatever others have added since."""
     change, before = row.change, row.before
-    now = uses.get(change.row)
+    record, hour, kind = change.row
+    now = uses.get(change.row) or Use(record=record, hour=hour, kind=kind, weight=0.0)  # type: ignore[arg-type]
     if change.operation == "edit":
         marked = float(change.after["spread_weight"]) - float(before.get("spread_weight", 0.0))  # type: ignore[arg-type]
-        left = max(0.0, (now.spread_weight if now else 0.0) - marked)
+        left = max(0.0, now.spread_weight - marked)
         return _turned(change, "edit", {"spread_weight": rounded(left)})
     share = float(change.after["weight"])  # type: ignore[arg-type]
-    if now is not None:
-        uses[change.row] = Use(
-            record=now.record, hour=now.hour, kind=now.kind, weight=rounded(now.weight - share)
-        )
+    uses[change.row] = replace(now, weight=rounded(now.weight - share))
     return _turned(change, "add", {"weight": -share})
 
 

@@ -45,6 +45,9 @@ TOUCHED: Final = "strengthen"
 SUMMARISE: Final = "summarise"
 """The phase that is driven by state, so that an undone group must be told to it as sources."""
 
+_BARE: Final = frozenset({"state", "strength"})
+"""Columns that are the field itself, and that most edits change alone."""
+
 _HOUR: Final = 3_600_000_000
 
 
@@ -79,7 +82,10 @@ class View:
         self._unread = unread
         self._fresh = fresh
         self._answers = answers
-        self._records: dict[str, Record] = {}
+        self._records: dict[RecordId, Record] = {}
+        self._loaded: dict[RecordId, Record] = {}
+        self._digested: dict[RecordId, Record] = {}
+        self._loaded_uses: dict[str, list[Use]] = {}
         self._links: dict[tuple[str | int, ...], Link | None] = {}
         self._uses: dict[tuple[str | int, ...], Use] = {}
         self._touched: set[RecordId] = set()
@@ -119,17 +125,16 @@ class View:
 
     def records(self, ids: Iterable[str]) -> dict[RecordId, Record]:
         """Visible records by id, of this scope or an ancestor; a missing one is left out."""
-        wanted = sorted(set(ids))
-        stored = self._reader.records([i for i in wanted if i not in self._records])
-        found = {record.id: record for record in stored if record.at <= self.now}
-        for record in found.values():
-            self._handed[record.id,] = record.version
-        for i in wanted:
-            if i in self._records:
-                found[RecordId(i)] = self._records[i]
-        ordered = {i: found[i] for i in sorted(found)}
-        self._note("records", wanted, [_described(r) for r in ordered.values()])
-        return ordered
+        wanted = [RecordId(i) for i in sorted(set(ids))]
+        known = self._records.keys() | self._loaded.keys()
+        for record in self._reader.records([i for i in wanted if i not in known]):
+            if record.at <= self.now:
+                self._loaded[record.id] = record
+                self._handed[record.id,] = record.version
+        both = ((i, self._records.get(i) or self._loaded.get(i)) for i in wanted)
+        found = {i: record for i, record in both if record is not None}
+        self._note("records", wanted, [self._told(r) for r in found.values()])
+        return found
 
     def by_key(self, kind: Kind, keys: Iterable[str]) -> dict[str, Record]:
         """The derived records of these keys; where scopes differ, the nearest one's.
@@ -305,7 +310,8 @@ class View:
             for c in changes
             if c.table == "record" and c.operation == "edit" and c.row[0] not in self._records
         ]
-        stored = {r.id: r for r in self._reader.records(sorted(set(edited)))}
+        unseen = sorted(set(edited) - self._loaded.keys())
+        stored = {**self._loaded, **{r.id: r for r in self._reader.records(unseen)}}
         spread = sorted({str(c.row[0]) for c in changes if c.table == "use"})
         uses: dict[tuple[str | int, ...], Use] = {
             (u.record, u.hour, u.kind): u for u in self._stored_uses(spread)
@@ -343,6 +349,9 @@ class View:
             self._records[row] = from_columns(change.after, id=row, scope=self.scope)
             return
         known = self._records.get(row) or stored[row]
+        if _BARE.issuperset(change.after):
+            self._records[row] = replace(known, **change.after)  # type: ignore[arg-type]
+            return
         columns = {**to_columns(known), **change.after}
         self._records[row] = from_columns(
             columns, id=row, scope=known.scope, version=known.version, seq=known.seq
@@ -376,9 +385,12 @@ class View:
         self._uses[change.row] = known
 
     def _stored_uses(self, ids: list[str]) -> list[Use]:
-        return self._reader.uses(
-            ids, until=self.now, per_record=self.limits.uses_per_record
-        ) if ids else []  # fmt: skip
+        missing = [i for i in ids if i not in self._loaded_uses]
+        self._loaded_uses |= {i: [] for i in missing}
+        cap = self.limits.uses_per_record
+        for use in self._reader.uses(missing, until=self.now, per_record=cap):
+            self._loaded_uses[use.record].append(use)
+        return [use for i in ids for use in self._loaded_uses[i]]
 
     def _fold_mentions(self, rows: dict[tuple[str | int, ...], Use], known: set[str]) -> None:
         """Count the mention links that this run adds; the store has counted the others."""
@@ -389,6 +401,13 @@ class View:
             row = (link.target, hour, "mention")
             old = rows.get(row) or Use(record=link.target, hour=hour, kind="mention", weight=0.0)
             rows[row] = replace(old, weight=old.weight + link.count)
+
+    def _told(self, record: Record) -> Any:  # noqa: ANN401
+        """A record for the input digest: its content once, then its id while it stays the same."""
+        if self._digested.get(record.id) is record:
+            return record.id
+        self._digested[record.id] = record
+        return _described(record)
 
     def _note(self, lookup: str, asked: Sequence[str], answer: Any) -> None:  # noqa: ANN401
         self._digest.update(canonical([lookup, list(asked), answer]).encode() + b"\n")

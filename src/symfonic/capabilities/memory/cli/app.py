@@ -10,11 +10,11 @@ import contextlib
 import sys
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from symfonic.capabilities.memory.cli.output import emit, wants_json
+from symfonic.capabilities.memory.cli.output import clean, emit, installed, wants_json
 from symfonic.capabilities.memory.errors import SymfonicError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Application(click.Group):
             with formatter.section(title):
                 formatter.write_dl(rows)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except SymfonicError as error:
@@ -134,7 +134,13 @@ def _show(ctx: click.Context, error: SymfonicError) -> None:
         shown = {"type": type(error).__name__, "message": str(error), "facts": error.facts}
         emit({"error": shown})
     else:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {clean(str(error))}", err=True)
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"{NAME} {installed(NAME)}")
+        ctx.exit()
 
 
 @click.command(
@@ -143,7 +149,10 @@ def _show(ctx: click.Context, error: SymfonicError) -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Options come after the subcommand. 'symfonic-memory COMMAND --help' explains each one.",
 )
-@click.version_option(package_name=NAME, prog_name=NAME)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+    help="Show the version and exit.",
+)  # fmt: skip
 def application() -> None:
     """Agent memory that learns overnight and can show its work.
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 
 from symfonic.capabilities.memory.cli.options import common, open_memory, scope_option
-from symfonic.capabilities.memory.cli.output import console, count, emit, table, wants_json
+from symfonic.capabilities.memory.cli.output import (
+    console,
+    count,
+    emit,
+    installed,
+    table,
+    wants_json,
+)
 
 _PACKAGES = ("symfonic-memory", "click", "rich")
 
@@ -67,7 +73,7 @@ def _versions() -> dict[str, str]:
     import sqlite3
 
     return {
-        **{name: version(name) for name in _PACKAGES},
+        **{name: installed(name) for name in _PACKAGES},
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from symfonic.capabilities.memory.cli.output import clean, count, plain, shorten
+from symfonic.capabilities.memory.cli.output import clean, count, indented, plain, shorten
 from symfonic.capabilities.memory.records import from_microseconds
 
 if TYPE_CHECKING:
@@ -52,16 +52,22 @@ def print_changes(
     ordered = sorted(rows, key=lambda row: (row.change.group.phase, str(row.change.group)))
     phases = list(dict.fromkeys(row.change.group.phase for row in rows))
     by_phase = {
-        phase: [(name, list(group)) for name, group in groupby(found, key=lambda r: str(r.change.group))]
+        phase: [
+            (name, list(group)) for name, group in groupby(found, key=lambda r: str(r.change.group))
+        ]
         for phase, found in (
-            (phase, list(found)) for phase, found in groupby(ordered, key=lambda r: r.change.group.phase)
+            (phase, list(found))
+            for phase, found in groupby(ordered, key=lambda r: r.change.group.phase)
         )
     }
     for phase in phases:
         groups = by_phase[phase]
         number = sum(len(group) for _, group in groups)
         console.print(
-            Text.assemble((f"\n{phase}", "bold"), f": {count(number, 'change')} in {count(len(groups), 'group')}")
+            Text.assemble(
+                (f"\n{phase}", "bold"),
+                f": {count(number, 'change')} in {count(len(groups), 'group')}",
+            )
         )
         for name, group in groups if full else groups[:_GROUPS]:
             console.print(_group_line(name, group, names))
@@ -92,13 +98,12 @@ def _counted(group: Sequence[JournalRow]) -> str:
 
 
 def _change_lines(row: JournalRow, names: Mapping[str, str]) -> Iterator[Any]:
-    from rich.padding import Padding
     from rich.text import Text
 
     change = row.change
     mark, style = _MARK[change.operation]
     shown = " ".join(shorten(names.get(str(part), str(part)), 48) for part in change.row)
-    yield Padding(Text.assemble((mark, style), f" {change.table} {shown}"), (0, 0, 0, 6))
+    yield indented(Text.assemble((mark, style), f" {change.table} {shown}"), 6)
     columns = sorted({*change.after, *(row.before if change.operation != "add" else ())})
     for column in columns:
         after = _value(column, change.after.get(column))
@@ -110,7 +115,7 @@ def _change_lines(row: JournalRow, names: Mapping[str, str]) -> Iterator[Any]:
             continue
         else:
             text = f"{column}: {after}"
-        yield Padding(Text(text, "dim"), (0, 0, 0, 10))
+        yield indented(text, 10, "dim")
 
 
 def _value(column: str, value: Any) -> str:  # noqa: ANN401 - any JSON value

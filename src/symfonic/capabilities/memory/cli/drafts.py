@@ -18,6 +18,7 @@ from symfonic.capabilities.memory.cli.output import (
     console,
     count,
     emit,
+    indented,
     panel,
     shorten,
     table,
@@ -88,9 +89,7 @@ def _decision(name: str, status: Status, summary: str) -> Callable[..., None]:
     @click.argument("draft", metavar="ID")
     @click.option("--by", metavar="NAME", help="Who decides; the login name unless stated.")
     @common(scope_option, now_option)
-    def decide(
-        *, store: str, scope: str, draft: str, by: str | None, now: datetime | None
-    ) -> None:
+    def decide(*, store: str, scope: str, draft: str, by: str | None, now: datetime | None) -> None:
         with open_memory(store) as memory:
             record = memory.decide(draft, status, scope=scope, by=person(by), now=now)
             evidence = memory.procedure(record.id, scope=scope)[1]
@@ -103,20 +102,24 @@ def _decision(name: str, status: Status, summary: str) -> Callable[..., None]:
 
 
 approve = _decision(
-    "approve", "approved", "Approve a draft, so that it is recalled.\n\nA person decides: --by says who."
+    "approve",
+    "approved",
+    "Approve a draft, so that it is recalled.\n\nA person decides: --by says who.",
 )
 reject = _decision(
     "reject", "rejected", "Reject a draft.\n\nThe same pattern is not drafted again by itself."
 )
 retire = _decision(
-    "retire", "retired", "Retire a procedure that was approved, or a draft.\n\nIt is recalled no more."
+    "retire",
+    "retired",
+    "Retire a procedure that was approved, or a draft.\n\nIt is recalled no more.",
 )
 
 
 def as_plain(record: Record) -> dict[str, Any]:
     """A procedure as plain values, for ``--json``."""
     content = record.content
-    assert isinstance(content, Procedure)  # noqa: S101 - the service gives procedures only
+    assert isinstance(content, Procedure)
     return {
         "id": record.id, "status": record.status, "title": content.title,
         "trigger": content.trigger,
@@ -132,16 +135,17 @@ def print_draft(
     out: Console, record: Record, evidence: Sequence[Record], *, shown: int = _SHOWN_EVIDENCE
 ) -> None:
     """A procedure in a frame, and under it the first ``shown`` turns it rests on."""
-    from rich.padding import Padding
     from rich.text import Text
 
     out.print(panel(f"Procedure {record.id}", *(Text(line) for line in _described(record))))
     for turn in evidence[:shown]:
-        speaker = turn.content.name or turn.content.role if isinstance(turn.content, Episode) else ""
+        speaker = (
+            turn.content.name or turn.content.role if isinstance(turn.content, Episode) else ""
+        )
         source = turn.content.source_id if isinstance(turn.content, Episode) else None
         place = " · ".join(part for part in (when(turn.at), speaker, source or turn.id) if part)
         out.print(Text(f"  {clean(place)}", "dim"))
-        out.print(Padding(Text(shorten(_said(turn), 240)), (0, 0, 0, 4)))
+        out.print(indented(shorten(_said(turn), 240), 4))
     if shown and len(evidence) > shown:
         out.print(Text(f"  … and {len(evidence) - shown} more turns: --json", "dim"))
 
@@ -163,7 +167,9 @@ def _described(record: Record) -> Iterator[str]:
 def _said(turn: Record) -> str:
     """The turn's text and the tools it called."""
     calls = turn.content.calls if isinstance(turn.content, Episode) else ()
-    called = ", ".join(f"{call.name}{'' if call.ok is not False else ' (failed)'}" for call in calls)
+    called = ", ".join(
+        f"{call.name}{'' if call.ok is not False else ' (failed)'}" for call in calls
+    )
     return f"{turn.text} [{called}]".strip() if called else turn.text
 
 

@@ -30,7 +30,9 @@ _PREVIEWED: Final = 10
 
 
 @click.command()
-@click.option("--record", "records", multiple=True, metavar="ID", help="This record. May be repeated.")
+@click.option(
+    "--record", "records", multiple=True, metavar="ID", help="This record. May be repeated."
+)
 @click.option("--session", metavar="NAME", help="Every turn of this session.")
 @click.option("--entity", metavar="NAME", help="This entity, and every turn that mentions it.")
 @click.option("--everything", is_flag=True, help="All that the scope holds.")
@@ -114,8 +116,9 @@ def _print(receipt: Receipt) -> None:
     )
     made = table("table", "rows", right=("rows",))
     for name, number in sorted(receipt.rows.items()):
-        made.add_row(name, f"{number:,}")
-    if receipt.rows:
+        if number:
+            made.add_row(name, f"{number:,}")
+    if made.row_count:
         out.print(made)
     for place in receipt.unreachable:
         out.print(f"Not reached: {place}")

@@ -131,10 +131,10 @@ def _remarks(row: Mapping[str, Any]) -> Iterator[str]:
     """What the numbers of one file do not say."""
     path = clean(row["path"])
     if "error" in row:
-        yield f"Error: {row['error']['message']}"
+        yield f"Error: {clean(row['error']['message'])}"
         return
     if row["rejected"]:
-        yield f"{path}: {count(row['rejected'], 'line')} could not be read; see {row['reject_file']}"
+        yield f"{path}: {count(row['rejected'], 'line')} were not read; see {row['reject_file']}"
     if row["zone_missing"]:
         yield f"{path}: {row['zone_missing']:,} of these name no zone; add --timezone."
     if row["forgotten"]:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from symfonic.capabilities.memory.cli.output import clean, count, shorten, table
+from symfonic.capabilities.memory.cli.output import clean, count, indented, shorten, table
 from symfonic.capabilities.memory.records import Entity, Procedure, Summary, from_columns
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ class Learnt:
         return bool(self.entities or self.procedures or self.summaries or self.risers)
 
 
-def learnt_from(
-    entries: Iterable[Entry], memory: Memory, *, scope: str, now: datetime
-) -> Learnt:
+def learnt_from(entries: Iterable[Entry], memory: Memory, *, scope: str, now: datetime) -> Learnt:
     """What these changes of one scope add up to, greatest first."""
     added: dict[str, tuple[Record, str]] = {}
     mentions: Counter[str] = Counter()
@@ -107,12 +105,14 @@ def _risers(
 ) -> tuple[Riser, ...]:
     from symfonic.capabilities.memory.service import strength_at
 
-    order = sorted(strengths, key=lambda i: (strengths[i][0] - strengths[i][1], i))
-    chosen = [i for i in order[:_RISERS] if strengths[i][1] > strengths[i][0]]
+    rising = [i for i, (before, after) in strengths.items() if after > before]
+    rising = [i for i in rising if i not in new] or rising
+    chosen = sorted(rising, key=lambda i: (strengths[i][0] - strengths[i][1], i))[:_RISERS]
     if not chosen:
         return ()
     half_life = memory.stats(scope=scope)["half_life_hours"]
-    known = {**memory.records(chosen, scope=scope), **new}
+    known: dict[str, Record] = {**new}
+    known |= {str(i): record for i, record in memory.records(chosen, scope=scope).items()}
     return tuple(
         Riser(
             name=known[i].text if i in known else i,
@@ -128,18 +128,22 @@ def print_learnt(console: Console, found: Learnt) -> None:
     from rich.text import Text
 
     if found.entities:
-        console.print(Text(f"\nNew names: {count(len(found.entities), 'entity', 'entities')}", "bold"))
+        console.print(
+            Text(f"\nNew names: {count(len(found.entities), 'entity', 'entities')}", "bold")
+        )
         _print_entities(console, found)
     if found.procedures:
         console.print(Text(f"\nProcedures drafted: {len(found.procedures)}", "bold"))
         for record, reason in found.procedures:
             _print_draft(console, record, reason)
     if found.summaries:
-        turns = sum(r.content.episode_count for r in found.summaries if isinstance(r.content, Summary))
+        turns = sum(
+            r.content.episode_count for r in found.summaries if isinstance(r.content, Summary)
+        )
         number = count(len(found.summaries), "summary", "summaries")
         console.print(Text(f"\nCondensed: {count(turns, 'turn')} into {number}", "bold"))
         for record in found.summaries[:_SUMMARIES]:
-            console.print(Text(f"  {shorten(record.text.partition(chr(10))[0], 150)}"))
+            console.print(indented(shorten(record.text.partition("\n")[0], 150), 2))
         if len(found.summaries) > _SUMMARIES:
             console.print(Text(f"  … and {len(found.summaries) - _SUMMARIES} more", "dim"))
     if found.risers:
@@ -166,15 +170,13 @@ def _print_entities(console: Console, found: Learnt) -> None:
 
 
 def _print_draft(console: Console, record: Record, reason: str) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
 
     title, *steps = clean(record.text).split("\n")
-    console.print(Padding(Text(title, "bold green"), (0, 0, 0, 2)))
+    console.print(indented(title, 2, "bold green"))
     for step in steps:
-        console.print(Padding(Text(step), (0, 0, 0, 4)))
-    console.print(Padding(Text(f"why: {shorten(reason, 200)}", "dim"), (0, 0, 0, 4)))
-    console.print(Padding(Text(f"drafts show {record.id[:8]}", "dim"), (0, 0, 0, 4)))
+        console.print(indented(step, 4))
+    console.print(indented(f"why: {shorten(reason, 200)}", 4, "dim"))
+    console.print(indented(f"drafts show {record.id[:8]}", 4, "dim"))
 
 
 def _print_risers(console: Console, risers: Sequence[Riser]) -> None:
@@ -184,7 +186,9 @@ def _print_risers(console: Console, risers: Sequence[Riser]) -> None:
     for riser in risers:
         full = round(riser.after * _BAR)
         kept = min(full, round(riser.before * _BAR))
-        bar = Text.assemble("█" * kept, ("▓" * (full - kept), "green"), ("░" * (_BAR - full), "dim"))
+        bar = Text.assemble(
+            "█" * kept, ("▓" * (full - kept), "green"), ("░" * (_BAR - full), "dim")
+        )
         made.add_row(
             Text(shorten(riser.name, 36)), f"{riser.before:.2f}", f"{riser.after:.2f}", bar
         )

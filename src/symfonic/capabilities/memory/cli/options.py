@@ -5,9 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from datetime import UTC, datetime
-from functools import reduce
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
@@ -17,6 +15,7 @@ from symfonic.capabilities.memory.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from symfonic.capabilities.memory.service import Memory
     from symfonic.capabilities.memory.settings import Resolved
@@ -27,12 +26,14 @@ DEFAULT_STORE: Final = "symfonic.db"
 _LONGEST_SALT: Final = 64
 
 
-def common(*more: Callable[[F], F]) -> Callable[[F], F]:
+def common(*more: Callable[[Any], Any]) -> Callable[[F], F]:
     """``--store`` and ``--json``, after the options of ``more`` in their order."""
 
     def decorate(function: F) -> F:
-        options = (*more, store_option, json_option)
-        return reduce(lambda decorated, option: option(decorated), reversed(options), function)
+        decorated: Any = function
+        for option in reversed((*more, store_option, json_option)):
+            decorated = option(decorated)
+        return cast("F", decorated)
 
     return decorate
 
@@ -42,7 +43,7 @@ def _note_json(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
     return value
 
 
-def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
+def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     return value if value is None or ctx.resilient_parsing else named_scope(value)
 
 
@@ -114,7 +115,7 @@ def named_scope(value: str | None) -> str:
 
 
 def read_moment(text: str, option: str) -> datetime:
-    """The stated time in UTC. Raises ``InputError`` for another text, and where no zone is named."""
+    """The stated time in UTC. Raises ``InputError`` for another text, or one without a zone."""
     try:
         moment = datetime.fromisoformat(text.strip())
         if moment.tzinfo is not None:

@@ -10,13 +10,14 @@ import json
 import re
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 JSON_KEY: Final = "symfonic.json"
 _UNSAFE: Final = re.compile(
@@ -43,6 +44,16 @@ def json_line(value: object) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, ensure_ascii=True, default=str)
     return text
+
+
+def installed(package: str) -> str:
+    """The version of an installed distribution; a checkout on the import path has none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -100,6 +111,14 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     return made
 
 
+def indented(text: str | Text, by: int, style: str = "") -> RenderableType:
+    """Text whose every line begins ``by`` columns in, also where it is folded."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding.indent(Text(text, style) if isinstance(text, str) else text, by)
+
+
 def panel(title: str, *lines: RenderableType) -> RenderableType:
     """Lines in a frame with a title."""
     from rich.console import Group
@@ -109,7 +128,7 @@ def panel(title: str, *lines: RenderableType) -> RenderableType:
     return Panel(Group(*lines), title=Text(title, "bold"), title_align="left", padding=(0, 1))
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     """A knob's or a column's value as a file or a flag would write it."""
     if value is None or isinstance(value, bool):
         return str(value).lower()

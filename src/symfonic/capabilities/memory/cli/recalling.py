@@ -16,7 +16,14 @@ from symfonic.capabilities.memory.cli.options import (
     salt_option,
     scope_option,
 )
-from symfonic.capabilities.memory.cli.output import clean, console, emit, wants_json, when
+from symfonic.capabilities.memory.cli.output import (
+    clean,
+    console,
+    emit,
+    indented,
+    wants_json,
+    when,
+)
 from symfonic.capabilities.memory.records import KINDS
 
 if TYPE_CHECKING:
@@ -25,8 +32,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from symfonic.capabilities.memory.records import Kind
     from symfonic.capabilities.memory.recall import Recall, RecallItem
+    from symfonic.capabilities.memory.records import Kind
 
 
 @click.command()
@@ -83,7 +90,7 @@ def recall(
 
 
 @click.command()
-@click.argument("text")
+@click.argument("text", metavar="TEXT")
 @click.option(
     "--for", "hours", type=click.FloatRange(min=0, min_open=True), metavar="HOURS",
     help="Keep it so long only.",
@@ -111,9 +118,7 @@ def remember(
     moment = now or system_clock()
     expires = None if hours is None else moment_after(moment, hours)
     with open_memory(store, create=True, salt=salt) as memory:
-        i = memory.remember(
-            text, scope=scope, expires=expires, due=due, by=person(by), now=moment
-        )
+        i = memory.remember(text, scope=scope, expires=expires, due=due, by=person(by), now=moment)
     if wants_json():
         emit({"id": i, "scope": scope, "expires": _iso(expires), "due": _iso(due)})
     else:
@@ -131,16 +136,15 @@ def plain_answer(answer: Recall, *, explain: bool = False) -> dict[str, Any]:
 
 def print_items(out: Console, items: Sequence[RecallItem], *, first: int = 1) -> None:
     """The rows of an answer, each with where it comes from."""
-    from rich.padding import Padding
     from rich.text import Text
 
     for number, item in enumerate(items, start=first):
         out.print(
             Text.assemble((f"{number:>2}. ", "bold"), (f"{item.score:.2f} ", "cyan"), _origin(item))
         )
-        out.print(Padding(Text(clean(item.text)), (0, 0, 0, 4)))
+        out.print(indented(clean(item.text), 4))
         for line in _reasons(item):
-            out.print(Padding(Text(line, "dim"), (0, 0, 0, 4)))
+            out.print(indented(line, 4, "dim"))
 
 
 def _origin(item: RecallItem) -> str:

@@ -6,7 +6,6 @@ nothing must not read like a night with nothing to learn.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from symfonic.capabilities.memory.cli.output import (
     count,
     duration,
+    indented,
     panel,
     plain,
     shorten,
@@ -22,7 +22,7 @@ from symfonic.capabilities.memory.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console, RenderableType
     from rich.text import Text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _RANK: Final = {"ran": 0, "declined": 1, "failed": 2}
 _STYLE: Final = {"ran": "green", "declined": "yellow", "failed": "bold red"}
-_NOTES: Final = 4
+_NOTES: Final = 5
 _NAMED_RUNS: Final = 3
 
 
@@ -136,7 +136,7 @@ def _phase_table(phases: Sequence[PhaseReport]) -> RenderableType:
     return made
 
 
-def _explained(phase: PhaseReport, *, single: bool, every_note: bool) -> Iterator[Text]:
+def _explained(phase: PhaseReport, *, single: bool, every_note: bool) -> Iterator[RenderableType]:
     """What a phase counted and noted, so that a zero explains itself."""
     from rich.text import Text
 
@@ -145,7 +145,9 @@ def _explained(phase: PhaseReport, *, single: bool, every_note: bool) -> Iterato
         if every_note:
             yield Text("\n".join(phase.notes), "dim")
         return
-    said = [f"{name.replace('_', ' ')} {number:,}" for name, number in phase.counts.items()]
+    counts = {name: number for name, number in phase.counts.items() if number and name != "left"}
+    counts = counts or dict(phase.counts)
+    said = [f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items()]
     if phase.reread:
         said.append(f"read again because a knob changed {phase.reread:,}")
     if phase.dropped:
@@ -155,9 +157,9 @@ def _explained(phase: PhaseReport, *, single: bool, every_note: bool) -> Iterato
         yield Text.assemble((phase.name, "bold"), f"{mark}: {' · '.join(said)}")
     shown = phase.notes if every_note else phase.notes[:_NOTES]
     for note in shown:
-        yield Text(f"  · {shorten(note, 400)}", "dim")
+        yield indented(f"· {shorten(note, 400)}", 2, "dim")
     if len(phase.notes) > len(shown):
-        yield Text(f"  · … {count(len(phase.notes) - len(shown), 'more note')}: --notes", "dim")
+        yield indented(f"… {count(len(phase.notes) - len(shown), 'more note')}: --notes", 2, "dim")
 
 
 def _settings(settings: Mapping[str, Any], sources: Mapping[str, str]) -> Iterator[Text]:
@@ -167,8 +169,3 @@ def _settings(settings: Mapping[str, Any], sources: Mapping[str, str]) -> Iterat
         if source != "default" and name in settings:
             place = f"file {Path(source[5:]).name}" if source.startswith("file ") else source
             yield Text.assemble(f"  {name} = ", (plain(settings[name]), "bold"), f"  ({place})")
-
-
-def outcomes(passes: Iterable[RunReport]) -> Counter[str]:
-    """How many phases of all passes ended in which way."""
-    return Counter(phase.outcome for run in passes for phase in run.phases)

@@ -33,7 +33,9 @@ _RUN = click.argument("run", metavar="RUN")
 
 
 @click.command()
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many."
+)
 @common(scope_option)
 def runs(*, store: str, scope: str, limit: int) -> None:
     """List the latest runs of a scope.

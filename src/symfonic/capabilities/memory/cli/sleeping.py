@@ -71,8 +71,8 @@ def sleep(
             entries = journal(memory, passes)
         title = "Dry run" if dry_run else "Sleep"
         _show(memory, passes, entries, title=title, every_note=notes, dry_run=dry_run)
-        if not dry_run and passes[-1].change_count and not wants_json():
-            click.echo(f"\nTake it back with: symfonic-memory undo {passes[-1].run_id}")
+        if not dry_run and not wants_json():
+            _offer_undo([run.run_id for run in reversed(passes) if run.change_count])
     _fail(passes)
 
 
@@ -126,11 +126,13 @@ def preview(
     with _watching() as watch:
         plan, report = _engine(memory, resolved, watch).preview(Scope(scope), now=now)
     changes = plan.commit.changes
-    edited = sorted({str(c.row[0]) for c in changes if c.table == "record" and c.operation == "edit"})
+    edited = sorted(
+        {str(c.row[0]) for c in changes if c.table == "record" and c.operation == "edit"}
+    )
     there = memory.records(edited, scope=scope)
     entries = []
     for change in changes:
-        record = there.get(change.row[0])  # type: ignore[call-overload]
+        record = there.get(change.row[0])
         before = {} if record is None else {"strength": record.strength}
         entries.append(Proposed(change=change, before=before))
     return (report,), entries
@@ -180,6 +182,16 @@ def _show(
         emit({**shown, "dry_run": True} if dry_run else shown)
     else:
         show_passes(memory, passes, entries, title=title, every_note=every_note)
+
+
+def _offer_undo(names: Sequence[str]) -> None:
+    """How to take back what a sleep did: pass by pass, the newest first."""
+    if len(names) == 1:
+        click.echo(f"\nTake it back with: symfonic-memory undo {names[0]}")
+    elif names:
+        click.echo(
+            f"\nTake it back with 'symfonic-memory undo RUN', from {names[0]} back to {names[-1]}."
+        )
 
 
 def _engine(memory: Memory, resolved: Resolved, watch: Callable[[int, str], None]) -> Any:  # noqa: ANN401 - the service's own value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
-from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -27,10 +27,11 @@ from symfonic.capabilities.memory.cli.output import (
     shows_progress,
     wants_json,
 )
-from symfonic.capabilities.memory.errors import InputError, StoreUnavailable
+from symfonic.capabilities.memory.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
 FORMAT: Final = "symfonic-memory"
 VERSION: Final = 1
@@ -78,12 +79,11 @@ def import_(*, store: str, scope: str | None, file: str) -> None:
     they came from. Either all of it lands or nothing. Approved procedures come in as drafts, for a
     person to approve here.
     """
-    with _opened(file) as stream, open_memory(store, create=True) as memory:
+    with _opened(file) as stream:
         lines = _parsed(stream, file)
-        header = next(lines, {})
-        source = _checked(header, file)
+        source = _checked(next(lines, {}), file)
         target = source if scope is None else scope
-        with _counting(f"importing {target}") as step:
+        with open_memory(store, create=True) as memory, _counting(f"importing {target}") as step:
             added = memory.restore_rows(_rows(lines, file, step), scope=target)
     if wants_json():
         emit({"path": file, "scope": target, "added": added})
@@ -117,7 +117,7 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
         Path(temporary).replace(path)
         temporary = None
     except OSError as cause:
-        raise StoreUnavailable(
+        raise InputError(
             f"The export cannot be written to {path}: {cause.strerror or cause}. "
             "Name another place with --out.",
             path=str(path),
@@ -127,19 +127,15 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
             Path(temporary).unlink(missing_ok=True)
 
 
-@contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
+def _opened(file: str) -> AbstractContextManager[IO[bytes]]:
     if file == _STANDARD:
-        yield click.get_binary_stream("stdin")
-        return
+        return nullcontext(sys.stdin.buffer)
     try:
-        stream = Path(file).open("rb")  # noqa: SIM115 - closed below, outside this error's reach
+        return Path(file).open("rb")
     except OSError as cause:
         raise InputError(
             f"The export {file} cannot be read: {cause.strerror or cause}.", path=file
         ) from cause
-    with stream:
-        yield stream
 
 
 def _parsed(stream: IO[bytes], file: str) -> Iterator[dict[str, Any]]:
@@ -201,11 +197,9 @@ def _counting(what: str) -> Iterator[Callable[[int], None]]:
         yield lambda _number: None
         return
     with console(stderr=True).status(f"{what} …") as status:
-        kinds: Counter[str] = Counter()
 
         def step(number: int) -> None:
-            kinds["rows"] = number
             if number % 1000 == 0:
-                status.update(f"{what}: {count(kinds['rows'], 'row')} …")
+                status.update(f"{what}: {count(number, 'row')} …")
 
         yield step

@@ -267,6 +267,8 @@ class _Linking:
             trust=least_trust([before.trust, *trust]),
             occurred_at=min([before.at, *times]),
         )
+        if entity == before:
+            return entity, None
         reason = f"{_episodes(len(evidence))} more mention it."
         return entity, edit_record(_group(entity.id), before, entity, reason)
 

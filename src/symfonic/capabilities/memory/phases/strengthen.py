@@ -175,6 +175,8 @@ def _spread(view: View, uses: Mapping[RecordId, list[Use]], spreading_weight: fl
 
 def _counted(uses: list[Use], received: list[Use], cap: int) -> list[Use]:
     """The use rows as they will stand: shares added to their hours, the latest ``cap`` of them."""
+    if not received:
+        return uses
     rows = {(use.hour, use.kind): use for use in uses}
     for use in received:
         row = (use.hour, use.kind)

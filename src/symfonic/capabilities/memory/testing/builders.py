@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.records import (
     Entity,
@@ -13,6 +13,7 @@ from symfonic.capabilities.memory.records import (
     Record,
     RecordId,
     Role,
+    State,
     ToolCall,
 )
 from symfonic.capabilities.memory.service import Memory
@@ -74,14 +75,15 @@ def make_episode(
     session: str = "s1",
     position: int = 0,
     at: datetime = NOW - timedelta(days=10),
-    **columns: Any,
+    state: State = "active",
+    content: Episode | None = None,
 ) -> Record:
     """A stored episode with the id ``i``."""
-    content = columns.pop("content", Episode(role="user"))
     return Record(
-        id=RecordId(i), scope=scope, kind="episode", key=None, content=content, text=text,
+        id=RecordId(i), scope=scope, kind="episode", key=None, text=text, state=state,
+        content=content or Episode(role="user"),
         session=session, position=position, occurred_at=at, recorded_at=at,
-        strength=base_strength(at, HALF_LIFE_HOURS), **columns,
+        strength=base_strength(at, HALF_LIFE_HOURS),
     )  # fmt: skip
 
 
@@ -91,13 +93,12 @@ def make_entity(
     *,
     scope: str = "acme/ana",
     at: datetime = NOW - timedelta(days=10),
-    **columns: Any,
 ) -> Record:
     """A person called ``name`` with the id ``i``."""
     return Record(
         id=RecordId(i), scope=scope, kind="entity", key=name.lower(), text=name,
         content=Entity(name=name, entity_kind="person", confidence=0.5), occurred_at=at,
-        recorded_at=at, strength=base_strength(at, HALF_LIFE_HOURS), **columns,
+        recorded_at=at, strength=base_strength(at, HALF_LIFE_HOURS),
     )  # fmt: skip
 
 

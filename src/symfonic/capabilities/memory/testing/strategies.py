@@ -39,7 +39,7 @@ def texts() -> st.SearchStrategy[str]:
         st.sampled_from(WORDS),
     )
     anything = st.text(
-        st.characters(blacklist_categories=("Cs",), blacklist_characters="\x00"), max_size=40
+        st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40
     )
     return st.one_of(sentence, sentence, sentence, anything)
 

@@ -11,14 +11,12 @@ from symfonic.capabilities.memory.records import (
     VISIBLE_STATES,
     canonical,
     rounded,
-    to_columns,
     to_microseconds,
 )
 from symfonic.capabilities.memory.stores.sqlite.rows import (
     array,
     change_row,
     scope_token,
-    to_record,
 )
 from symfonic.capabilities.memory.text_terms import index_text
 
@@ -165,8 +163,8 @@ class _Writer:
         ids = sorted({str(c.row[0]) for c in changes if c.table == "record"})
         scopes = array([self.path])
         for columns in self.db.rows("get_records", {"scopes": scopes, "ids": array(ids)}):
-            record = to_record(columns)
-            self._rows[record.id] = (record.version, record.seq, to_columns(record))
+            content = dict(zip(COLUMNS, columns[4:18], strict=True))
+            self._rows[columns[1]] = (columns[2], columns[3], content)
         keys = array(sorted({c.row for c in changes if c.table == "link"}, key=str))
         for s, k, t, count, at, version in self.db.rows(
             "link_rows", {"scope": self.path, "rows": keys}

@@ -157,10 +157,11 @@ def migrations() -> dict[int, str]:
 
 
 def _version(connection: Connection) -> int:
+    """The schema's version. Tables are counted first: another process may be making them."""
     with translated(connection.path):
-        version: int = connection.raw.execute("PRAGMA user_version").fetchone()[0]
-        mark: int = connection.raw.execute("PRAGMA application_id").fetchone()[0]
         tables: int = connection.raw.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        mark: int = connection.raw.execute("PRAGMA application_id").fetchone()[0]
+        version: int = connection.raw.execute("PRAGMA user_version").fetchone()[0]
     if tables and mark != APPLICATION_ID:
         raise StoreUnavailable(
             f"{connection.path} is a SQLite database, but not a symfonic memory. "
@@ -196,5 +197,5 @@ def _split(script: str) -> list[str]:
 
 
 def file_exists(path: str) -> bool:
-    """Whether there is a database at ``path``; one in memory always is."""
-    return path == ":memory:" or Path(path).exists()
+    """Whether there is a database at ``path``; one in memory always is, an empty file never."""
+    return path == ":memory:" or (Path(path).exists() and Path(path).stat().st_size > 0)

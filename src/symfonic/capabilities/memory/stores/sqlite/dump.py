@@ -56,7 +56,8 @@ def load_rows(db: Connection, path: str, rows: Iterable[Mapping[str, Any]]) -> d
     as a draft: only a person approves, and this person has not yet seen it here.
     """
     added = dict.fromkeys(COLUMNS, 0)
-    visible = 0
+    new_scope = False
+    visible, counter, runs = 0, 0, 0
     for number, row in enumerate(rows, start=1):
         table = row.get("table")
         if table not in COLUMNS:
@@ -68,9 +69,10 @@ def load_rows(db: Connection, path: str, rows: Iterable[Mapping[str, Any]]) -> d
         values = {name: row.get(name) for name in COLUMNS[table]}
         values["scope"] = path
         if table == "scope":
-            if not _load_scope(db, path, values):
-                values = {}
-            added["scope"] += bool(values)
+            new_scope = _load_scope(db, path, values)
+            added["scope"] += new_scope
+            counter = max(counter, _greatest(values, "counter"))
+            runs = max(runs, _greatest(values, "run_count"))
             continue
         if table == "record" and values["kind"] == "procedure":
             _undecide(values)
@@ -84,7 +86,17 @@ def load_rows(db: Connection, path: str, rows: Iterable[Mapping[str, Any]]) -> d
         if changed and table == "record":
             visible += values["state"] in VISIBLE_STATES
             _index(db, path, values)
+        counter = max(counter, _greatest(values, "version", "seq", "stamp"))
+        runs = max(runs, _greatest(values, "number"))
+    if not new_scope:
+        bound = {"scope": path, "visible": visible, "counter": counter, "run_count": runs}
+        db.execute("raise_scope", bound)
     return added
+
+
+def _greatest(values: Mapping[str, Any], *names: str) -> int:
+    """The greatest number in these columns; a damaged one is left to the insert to refuse."""
+    return max((n for name in names if isinstance(n := values.get(name), int)), default=0)
 
 
 def _load_scope(db: Connection, path: str, values: dict[str, Any]) -> bool:

@@ -67,13 +67,14 @@ def erase(
             _drop(db, path, record, done, tombstone=False)
             done.removed.append(record.id)
         else:
-            _rebuild(db, path, record, support[record.id], set(gone), done)
+            _rebuild(db, path, record, support[record.id], done)
     for record in gone.values():
         _release_sources(db, path, record, set(gone), done)
         _drop(db, path, record, done, tombstone=True)
         done.forgotten.append(record.id)
-    touched = sorted({*gone, *(r.id for r in derived)})
-    _scrub_journal(db, path, touched, done)
+    _drop_questions(db, path, [*done.forgotten, *done.removed], done)
+    _scrub_journal(db, path, sorted({*ids, *gone}), [r.id for r in derived], done)
+    _scrub_runs(db, path, done)
     _requeue(db, path, derived, support, subscriptions, done)
     _reread_followers(db, path, list(gone.values()), subscriptions, done)
     return done
@@ -120,9 +121,20 @@ def _drop(db: Connection, path: str, record: Record, done: Erasure, *, tombstone
         db.execute("delete_record", bound)
     done.rows["record"] += 1
     done.visible -= record.state in VISIBLE_STATES
-    for table in ("seen", "answer", "use", "pending", "link_out", "link_in"):
+    for table in ("seen", "use", "link_out", "link_in"):
         count = db.execute(f"erase_{table}", bound).rowcount
         done.rows[table.partition("_")[0]] += count
+
+
+def _drop_questions(db: Connection, path: str, ids: Sequence[str], done: Erasure) -> None:
+    """Erase what was asked about the records, and what is unread of them, in few statements."""
+    bound = {"scope": path, "ids": array(ids)}
+    done.rows["answer"] += db.execute("erase_answers", bound).rowcount
+    phases = array([row[0] for row in db.rows("pending_phases", {"scope": path})])
+    for i in ids:
+        done.rows["pending"] += db.execute(
+            "delete_pending_of", {"scope": path, "id": i, "phases": phases}
+        ).rowcount
 
 
 def _release_sources(
@@ -137,9 +149,7 @@ def _release_sources(
             db.execute("release_source", {"scope": path, "id": source, "version": done.counter})
 
 
-def _rebuild(
-    db: Connection, path: str, record: Record, left: list[str], gone: set[str], done: Erasure
-) -> None:
+def _rebuild(db: Connection, path: str, record: Record, left: list[str], done: Erasure) -> None:
     """What the remaining evidence still says of a derived record."""
     content = record.content
     if isinstance(content, Entity):
@@ -149,7 +159,7 @@ def _rebuild(
         )  # fmt: skip
         aliases = tuple(a for a in content.aliases if a in names and a != name)
         content = replace(content, name=name, aliases=aliases)
-        record = replace(record, content=content, text=" ".join((name, *aliases)))
+        record = replace(record, content=content, text=", ".join((name, *aliases)))
     elif isinstance(content, Procedure):
         content = replace(content, support=min(content.support, len(left)))
         record = replace(record, content=content)
@@ -162,10 +172,6 @@ def _rebuild(
     )  # fmt: skip
     db.execute("delete_text", (row,))
     db.execute("insert_text", (row, scope_token(path), index_text(record.text)))
-    for i in sorted(gone):
-        done.rows["link"] += db.execute(
-            "erase_link_between", {"scope": path, "one": i, "other": record.id}
-        ).rowcount
 
 
 def _names_left(db: Connection, path: str, record: Record, left: list[str]) -> Counter[str]:
@@ -179,20 +185,41 @@ def _names_left(db: Connection, path: str, record: Record, left: list[str]) -> C
     return names
 
 
-def _scrub_journal(db: Connection, path: str, touched: Sequence[str], done: Erasure) -> None:
-    """No image, reason, plan or note may say what is forgotten.
+def _scrub_journal(
+    db: Connection, path: str, gone: Sequence[str], derived: Sequence[str], done: Erasure
+) -> None:
+    """No image or reason of the journal may say what is forgotten.
+
+    A record that was derived from it once and taken away by an undo stands in the journal only, and
+    is found there. Of derived records that stay, links and uses keep their numbers, so that the run
+    that wrote them can still be undone.
+    """
+    bound = {"scope": path, "ids": array(gone)}
+    once = {str(row[0]) for row in db.rows("derived_in_journal", bound)}
+    for name in ("scrub_rows_first", "scrub_rows_second"):
+        done.rows["change"] += db.execute(name, bound).rowcount
+    bound["ids"] = array(sorted(once.union(derived) - set(gone)))
+    for name in ("scrub_images", "scrub_reasons_first", "scrub_reasons_second"):
+        done.rows["change"] += db.execute(name, bound).rowcount
+    done.rows["change"] += db.execute("scrub_scope", {"scope": path}).rowcount
+
+
+def _scrub_runs(db: Connection, path: str, done: Erasure) -> None:
+    """No plan, note or error of a run may say what is forgotten.
 
     A note may quote a name from any episode a run looked at, and nothing says which: so the notes
-    of all runs go. Plans made before are dropped, since they hold readings and texts.
+    of all runs go, and why a phase failed. How far an ingest came is kept by session name, so that
+    goes too, and an interrupted one begins anew. Plans made before hold readings and texts.
     """
-    bound = {"scope": path, "ids": array(touched)}
-    done.rows["change"] += db.execute("scrub_changes_first", bound).rowcount
-    done.rows["change"] += db.execute("scrub_changes_second", bound).rowcount
     for number, status, report_text, plan in db.rows("runs_with_text", {"scope": path}):
         report = json.loads(str(report_text))
         for phase in report.get("phases", ()):
             phase["notes"] = []
-        is_plan = status in {"planned", "held"} and report.get("kind") != "ingest"
+            if phase.get("outcome") == "failed":
+                phase["reason"] = ""
+        if report.get("kind") == "ingest":
+            report["counts"] = {}
+        is_plan = status in {"planned", "held"}
         if is_plan:
             report["status"] = "abandoned"
             db.execute("delete_changes", {"scope": path, "run": number})

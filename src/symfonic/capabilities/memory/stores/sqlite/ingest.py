@@ -56,13 +56,22 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
+    """A turn as alignment compares it; ``named`` says that the batch names a stored turn by its id."""
+
+    id: str
+    named: bool
     role: str
     text: str
     calls: str
     occurred_at: int | None
 
     def equals(self, other: _Stored) -> bool:
-        """The same turn said once: two stated times that differ are two turns."""
+        """The same turn said once: two stated times that differ are two turns.
+
+        A turn that is named by its id is that one, and no other that merely says the same.
+        """
+        if self.named or other.named:
+            return self.id == other.id
         if (self.role, self.text, self.calls) != (other.role, other.text, other.calls):
             return False
         return None in (self.occurred_at, other.occurred_at) or (
@@ -195,11 +204,12 @@ def _resent(batch: _Batch, alignment: Alignment) -> set[int]:
     for index, turn in enumerate(batch.turns):
         groups.setdefault(turn.session, []).append(index)
     found: set[int] = set()
-    for session, indexes in groups.items():
-        given = [_as_stored(batch.turns[i], batch.contents[i]) for i in indexes]
+    for session, all_indexes in groups.items():
+        indexes = [i for i in all_indexes if batch.known.get(batch.ids[i]) != "forgotten"]
+        given = [_as_stored(batch, i) for i in indexes]
         if session in alignment.remaining:
             stored, start = alignment.remaining[session], 0
-        elif session not in batch.ends or any(batch.ids[i] in batch.known for i in indexes):
+        elif not given or session not in batch.ends or _told_by_ids(given):
             stored, start = [], -1
         else:
             live = batch.turns[indexes[0]].position is None
@@ -212,20 +222,30 @@ def _resent(batch: _Batch, alignment: Alignment) -> set[int]:
     return found
 
 
+def _told_by_ids(given: Sequence[_Stored]) -> bool:
+    """Whether the ids say it all: what is known comes first, and what is new after it.
+
+    An unknown turn before a known one may be one that was recognised under another id.
+    """
+    named = [turn.named for turn in given]
+    return any(named) and False not in named[: len(named) - named[::-1].index(True)]
+
+
 def _stored_session(batch: _Batch, session: str, live: int | None) -> list[_Stored]:
     count = ALIGNED_TURNS if live is None else live + 1
     bound = {"scope": batch.path, "session": session, "count": count}
     rows = batch.db.rows("session_tail", bound)[::-1]
     return [
-        _Stored(role, text, _called(json.loads(calls or "[]")), at)
-        for role, text, calls, at, _ in rows
+        _Stored(i, i in batch.known, role, text, _called(json.loads(calls or "[]")), at)
+        for role, text, calls, at, i in rows
     ]
 
 
-def _as_stored(turn: Turn, content: Episode) -> _Stored:
-    calls = _called([asdict(call) for call in content.calls])
+def _as_stored(batch: _Batch, index: int) -> _Stored:
+    turn, i = batch.turns[index], batch.ids[index]
+    calls = _called([asdict(call) for call in batch.contents[index].calls])
     at = None if turn.occurred_at is None else to_microseconds(turn.occurred_at)
-    return _Stored(turn.role, turn.text, calls, at)
+    return _Stored(i, i in batch.known, turn.role, turn.text, calls, at)
 
 
 def _called(calls: list[dict[str, Any]]) -> str:

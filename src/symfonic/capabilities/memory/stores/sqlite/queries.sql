@@ -27,6 +27,12 @@ UPDATE scope SET counter = :counter, visible = visible + :visible, run_count = :
        deep_clock = coalesce(:deep_clock, deep_clock), settings = :settings
 WHERE path = :scope;
 
+-- name: raise_scope
+-- After rows were loaded into a scope that was there: no number may be given twice.
+UPDATE scope SET counter = max(counter, :counter), visible = visible + :visible,
+       run_count = max(run_count, :run_count)
+WHERE path = :scope;
+
 -- name: set_lease
 -- Take, renew or release a lease.
 UPDATE scope SET lease_holder = :holder, lease_until = :until, fence = :fence WHERE path = :scope;
@@ -53,15 +59,9 @@ CROSS JOIN record AS r ON r.scope = :scope AND r.id = i.value;
 SELECT i.value, (SELECT max(position) FROM record WHERE scope = :scope AND session = i.value)
 FROM json_each(:sessions) AS i;
 
--- name: session_head
--- The first turns of a session.
-SELECT json_extract(body, '$.role'), text, json_extract(body, '$.calls'), occurred_at, position
-FROM record WHERE scope = :scope AND session = :session AND kind = 'episode' AND state <> 'forgotten'
-ORDER BY position, seq LIMIT :count;
-
 -- name: session_tail
 -- The last turns of a session, last first.
-SELECT json_extract(body, '$.role'), text, json_extract(body, '$.calls'), occurred_at, position
+SELECT json_extract(body, '$.role'), text, json_extract(body, '$.calls'), occurred_at, id
 FROM record WHERE scope = :scope AND session = :session AND kind = 'episode' AND state <> 'forgotten'
 ORDER BY position DESC, seq DESC LIMIT :count;
 
@@ -412,7 +412,7 @@ SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trus
        -bm25(record_text, 0.0, 1.0) AS score
 FROM record_text
 CROSS JOIN record AS r ON r.row = record_text.rowid
-WHERE record_text MATCH :expression
+WHERE record_text MATCH :expression AND r.scope IN (SELECT value FROM json_each(:scopes))
   AND r.state IN ('active', 'condensed') AND r.kind IN (SELECT value FROM json_each(:kinds))
 ORDER BY score DESC, r.id LIMIT :count;
 
@@ -428,7 +428,7 @@ ORDER BY r.at DESC, r.id LIMIT :count;
 -- name: records_where
 -- Ids of episodes of a session, for forgetting.
 SELECT id FROM record WHERE scope = :scope AND session = :session AND state <> 'forgotten'
-ORDER BY id;
+ORDER BY +id;
 
 -- name: insert_run
 -- A run's row.
@@ -454,7 +454,7 @@ FROM run WHERE scope = :scope AND number > 0 ORDER BY number DESC LIMIT :count;
 
 -- name: unfinished_ingest
 -- The latest interrupted ingest of a source.
-SELECT number, report FROM run
+SELECT number, report FROM run INDEXED BY run_status
 WHERE scope = :scope AND kind = 'ingest' AND status = 'planned' AND input_digest = :source
 ORDER BY number DESC LIMIT 1;
 
@@ -463,10 +463,6 @@ ORDER BY number DESC LIMIT 1;
 INSERT INTO change (scope, run, seq, phase, group_kind, group_id, operation, relation, first,
                     second, row, from_version, before, after, reason)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
-
--- name: complete_change
--- The before-image of a planned change, known when it is committed.
-UPDATE change SET from_version = ?, before = ? WHERE scope = ? AND run = ? AND seq = ?;
 
 -- name: get_changes
 -- A run's changes in order.
@@ -647,18 +643,15 @@ WHERE scope = :scope AND id = :id;
 -- Readings of a forgotten episode.
 DELETE FROM seen WHERE scope = :scope AND episode = :id;
 
--- name: erase_answer
--- Answers about a forgotten record; sources are short lists, read through once per forgetting.
+-- name: erase_answers
+-- Answers about forgotten records; sources are short lists, read through once per forgetting.
 DELETE FROM answer WHERE scope = :scope AND EXISTS (
-    SELECT 1 FROM json_each(answer.sources) AS s WHERE s.value = :id);
+    SELECT 1 FROM json_each(answer.sources) AS s
+    WHERE s.value IN (SELECT value FROM json_each(:ids)));
 
 -- name: erase_use
 -- Uses of a forgotten record.
 DELETE FROM use WHERE scope = :scope AND record = :id;
-
--- name: erase_pending
--- Unread rows of a forgotten record.
-DELETE FROM pending WHERE scope = :scope AND record = :id;
 
 -- name: erase_link_out
 -- Links from a forgotten record.
@@ -667,11 +660,6 @@ DELETE FROM link WHERE scope = :scope AND source = :id;
 -- name: erase_link_in
 -- Links to a forgotten record.
 DELETE FROM link WHERE scope = :scope AND target = :id;
-
--- name: erase_link_between
--- Links between a forgotten record and one that stays.
-DELETE FROM link WHERE scope = :scope
- AND ((source = :one AND target = :other) OR (source = :other AND target = :one));
 
 -- name: summary_sources
 -- The sources of a summary.
@@ -693,15 +681,47 @@ SELECT s.body FROM json_each(:episodes) AS i
 CROSS JOIN seen AS s ON s.scope = :scope AND s.episode = i.value
 WHERE s.key = :key;
 
--- name: scrub_changes_first
--- The journal's images of rows about forgotten records.
+-- name: derived_in_journal
+-- Records that the journal says were once derived from these, also those that an undo took away.
+SELECT c.first FROM json_each(:ids) AS i
+CROSS JOIN change AS c INDEXED BY change_second ON c.scope = :scope AND c.second = i.value
+WHERE c.relation = 'link' AND json_extract(c.row, '$[1]') IN ('evidence', 'summarises')
+UNION
+SELECT c.second FROM json_each(:ids) AS i
+CROSS JOIN change AS c INDEXED BY change_first ON c.scope = :scope AND c.first = i.value
+WHERE c.relation = 'link' AND json_extract(c.row, '$[1]') = 'mentions';
+
+-- name: scrub_images
+-- The journal's images of records, strength alone excepted: it is a number and can be undone.
+UPDATE change INDEXED BY change_first SET before = NULL, after = '{}', reason = NULL
+WHERE scope = :scope AND first IN (SELECT value FROM json_each(:ids)) AND relation = 'record'
+  AND (operation <> 'edit' OR json_remove(after, '$.strength') <> '{}');
+
+-- name: scrub_reasons_first
+-- The journal's reasons for rows about records.
+UPDATE change SET reason = NULL
+WHERE scope = :scope AND first IN (SELECT value FROM json_each(:ids));
+
+-- name: scrub_reasons_second
+-- The journal's reasons for links to records.
+UPDATE change SET reason = NULL
+WHERE scope = :scope AND second IN (SELECT value FROM json_each(:ids));
+
+-- name: scrub_rows_first
+-- All that the journal keeps of rows about forgotten records.
 UPDATE change SET before = NULL, after = '{}', reason = NULL
 WHERE scope = :scope AND first IN (SELECT value FROM json_each(:ids));
 
--- name: scrub_changes_second
--- The journal's images of links to forgotten records.
+-- name: scrub_rows_second
+-- All that the journal keeps of links to forgotten records.
 UPDATE change SET before = NULL, after = '{}', reason = NULL
 WHERE scope = :scope AND second IN (SELECT value FROM json_each(:ids));
+
+-- name: scrub_scope
+-- All that the journal keeps, where nothing of a scope is left.
+UPDATE change SET before = NULL, after = '{}', reason = NULL
+WHERE scope = :scope AND NOT EXISTS (
+    SELECT 1 FROM record WHERE scope = :scope AND state <> 'forgotten');
 
 -- name: runs_with_text
 -- Runs whose reports or plans may quote what was said.

@@ -264,6 +264,7 @@ class SQLiteReader:
         tokens = " OR ".join(f'"{scope_token(path)}"' for path in self._order)
         bound = {
             "expression": f"{{scope}} : ({tokens}) AND {{text}} : ({expression})",
+            "scopes": self._visible,
             "kinds": array(kinds),
             "count": min(limit, LARGEST),
         }
@@ -273,7 +274,7 @@ class SQLiteReader:
         asked = [
             [e.scope, e.session, e.position - distance, e.position + distance]
             for e in episodes
-            if e.session is not None and e.position is not None
+            if e.scope in self._order and e.session is not None and e.position is not None
         ]
         given = {episode.id for episode in episodes}
         rows = self._db.rows("get_neighbours", {"episodes": array(asked)})

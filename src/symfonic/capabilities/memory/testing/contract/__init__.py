@@ -1,0 +1,11 @@
+"""The parts of the store contract, one file for each promise a store makes."""
+
+from __future__ import annotations
+
+import pytest
+
+PARTS = (
+    "base", "erasure", "ingest", "leases", "lookups", "pending", "runs", "scopes", "transfer",
+)  # fmt: skip
+
+pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))

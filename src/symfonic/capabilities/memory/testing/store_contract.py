@@ -1,0 +1,39 @@
+"""The suite that every store has to pass.
+
+A store's own tests subclass :class:`StoreContract` and say how a store is opened; pytest then runs
+every promise below against it::
+
+    class TestMyStore(StoreContract):
+        def open_store(self) -> MemoryStore:
+            return MyStore(...)
+
+It needs pytest, which is why nothing else of this package imports it.
+"""
+
+from __future__ import annotations
+
+from symfonic.capabilities.memory.testing.contract.erasure import ErasureContract
+from symfonic.capabilities.memory.testing.contract.ingest import IngestContract
+from symfonic.capabilities.memory.testing.contract.leases import LeaseContract
+from symfonic.capabilities.memory.testing.contract.lookups import LookupContract
+from symfonic.capabilities.memory.testing.contract.pending import PendingContract
+from symfonic.capabilities.memory.testing.contract.runs import RunContract
+from symfonic.capabilities.memory.testing.contract.scopes import ScopeContract
+from symfonic.capabilities.memory.testing.contract.transfer import TransferContract
+
+
+class StoreContract(
+    IngestContract,
+    PendingContract,
+    ScopeContract,
+    RunContract,
+    LeaseContract,
+    LookupContract,
+    TransferContract,
+    ErasureContract,
+):
+    """What a ``MemoryStore`` does, whatever it is made of. Override ``open_store``.
+
+    Where another process can reach the store too, override ``shared_url`` as well: a lease must
+    outlive a process that died holding it, and a snapshot a write beside it.
+    """

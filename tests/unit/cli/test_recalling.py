@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
+
+NIGHT = "2026-09-21T02:00Z"
+FUNNEL = ("recall", "cracked funnel", "--now", NIGHT)
+
+
+def test_recall_answers_with_the_source_of_each_item(ask: Callable[..., Any], read: Path) -> None:
+    answer = ask(*FUNNEL, "--limit", 2)
+    assert answer.keys() == {"items", "more", "notes"}
+    assert len(answer["items"]) == 2
+    item = answer["items"][0]
+    wanted = {
+        "id", "kind", "text", "score", "source_id", "session", "occurred_at", "evidence",
+    }  # fmt: skip
+    assert item.keys() >= wanted
+    assert (item["source_id"], item["session"]) == ("mon-support-1-02", "mon-support-1")
+    assert item["occurred_at"] == "2026-09-14T08:13:02+00:00"
+    assert "parts" not in item
+
+
+def test_question_needs_no_quotes(ask: Callable[..., Any], read: Path) -> None:
+    assert ask("recall", "cracked", "funnel", "--now", NIGHT) == ask(*FUNNEL)
+
+
+def test_offset_goes_on_where_limit_stopped(ask: Callable[..., Any], read: Path) -> None:
+    whole = ask(*FUNNEL, "--limit", 4)["items"]
+    page = ask(*FUNNEL, "--limit", 2, "--offset", 2)["items"]
+    assert page == whole[2:]
+
+
+def test_explain_says_what_scores_are_made_of(
+    ask: Callable[..., Any], run: Callable[..., Result], read: Path
+) -> None:
+    item = ask(*FUNNEL, "--explain", "--limit", 1)["items"][0]
+    parts = {name: part for name, part in item["parts"].items() if name != "strength"}
+    assert sum(parts.values()) == pytest.approx(item["score"], abs=0.001)
+    assert "score: " in run(*FUNNEL, "--explain", "--limit", 1).stdout
+
+
+def test_kind_and_budget_narrow_the_answer(ask: Callable[..., Any], slept: Path) -> None:
+    summaries = ask(*FUNNEL, "--kind", "summary")["items"]
+    assert {item["kind"] for item in summaries} == {"summary"}
+    assert summaries[0]["evidence"]
+    short = ask(*FUNNEL, "--token-budget", 60)["items"]
+    assert 0 < sum(-(-len(item["text"]) // 4) for item in short) <= 60
+
+
+def test_as_of_leaves_out_what_had_not_happened(ask: Callable[..., Any], read: Path) -> None:
+    items = ask(*FUNNEL, "--as-of", "2026-09-15T00:00Z")["items"]
+    assert items
+    assert max(item["occurred_at"] for item in items) < "2026-09-15"
+
+
+def test_human_answer_shows_text_as_it_is(
+    run: Callable[..., Result], ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"text": "The [bold]kettle[/bold] is \\u001b[31mred :smile:"}\n')
+    ask("ingest", log)
+    shown = run("recall", "kettle").stdout
+    assert "The [bold]kettle[/bold] is" in shown
+    assert ":smile:" in shown
+    assert "\x1b" not in shown
+
+
+def test_nothing_found_says_so(run: Callable[..., Result], read: Path) -> None:
+    result = run("recall", "zygomorphic")
+    assert result.exit_code == 0
+    assert "Nothing that demo/office remembers" in result.stdout
+
+
+def test_more_is_offered(run: Callable[..., Result], read: Path) -> None:
+    assert "--offset 1" in run(*FUNNEL, "--limit", 1).stdout
+
+
+def test_recalled_records_are_learnt_from(ask: Callable[..., Any], slept: Path) -> None:
+    ask(*FUNNEL)
+    assert ask("stats")["pending"]["strengthen"] > 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--limit", "-1"), ("--kind", "dream"), ("--token-budget", "x"), ()]
+)
+def test_wrong_option_is_a_usage_error(
+    arguments: tuple[str, ...], run: Callable[..., Result], read: Path
+) -> None:
+    words = ("recall", "funnel", *arguments) if arguments else ("recall",)
+    assert run(*words).exit_code == 2
+
+
+def test_note_is_remembered_once(ask: Callable[..., Any]) -> None:
+    first = ask("remember", "The kettle is blue.")
+    assert first == {**ask("remember", "The kettle is blue."), "expires": None, "due": None}
+    (item,) = ask("recall", "kettle")["items"]
+    assert (item["id"], item["kind"]) == (first["id"], "note")
+
+
+def test_working_note_expires_and_an_intention_falls_due(
+    ask: Callable[..., Any], run: Callable[..., Result]
+) -> None:
+    note = ask("remember", "The kettle is hot.", "--for", 2, "--now", NIGHT)
+    assert note["expires"] == "2026-09-21T04:00:00+00:00"
+    assert ask("recall", "kettle", "--now", "2026-09-21T03:59Z")["items"]
+    assert not ask("recall", "kettle", "--now", "2026-09-21T04:00Z")["items"]
+    due = ("--due", "2026-09-22T09:00+02:00", "--now", NIGHT)
+    assert ask("remember", "Descale it.", *due)["due"] == "2026-09-22T07:00:00+00:00"
+    assert "due 2026-09-22 07:00 UTC" in run("remember", "Descale it.", *due).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("",), 13),
+        (("x", "--for", "1", "--due", "2026-09-22T09:00Z"), 13),
+        (("x", "--due", "2026-09-22T09:00"), 13),
+    ],
+)
+def test_note_that_makes_no_sense_is_refused(
+    arguments: tuple[str, ...], code: int, ask: Callable[..., Any]
+) -> None:
+    assert ask("remember", *arguments, code=code)["error"]["type"] == "InputError"
