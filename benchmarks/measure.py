@@ -145,7 +145,7 @@ def ask(path: Path, stored: int, new: int) -> dict[str, Any]:
             memory.recall(question, scope=SCOPE, now=_evening(stored + new))
             times.append(time.process_time() - began)
     times.sort()
-    return {"median_ms": 1000 * times[25], "p95_ms": 1000 * times[47]}
+    return {"median_ms": 1000 * times[25], "p95_ms": 1000 * times[47], "cpu_s": sum(times)}
 
 
 def take_in(path: Path, log: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -132,6 +133,19 @@ def test_every_page_is_linked_from_another() -> None:
     }
     alone = [page for page in PAGES if page != "README.md" and (ROOT / page) not in linked]
     assert not alone
+
+
+def test_every_module_and_folder_of_the_package_stands_on_the_architecture_page() -> None:
+    named = _CODE.findall(prose("docs/explanation/architecture.md"))
+    patterns = [name.rstrip("/") for name in named]
+    modules = [path.name for path in PACKAGE.iterdir() if path.suffix == ".py"]
+    folders = [path.name for path in PACKAGE.iterdir() if any(path.glob("*.py"))]
+    missing = [
+        name
+        for name in sorted([*modules, *folders])
+        if not any(fnmatch(name, pattern) for pattern in patterns)
+    ]
+    assert not missing
 
 
 def test_prose_has_one_sentence_a_line() -> None:

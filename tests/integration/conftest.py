@@ -119,3 +119,13 @@ def learnt() -> Callable[..., list[dict[str, Any]]]:
         return sorted(found, key=repr)
 
     return rows
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the soak tests out unless they are asked for with ``-m soak``."""
+    if "soak" in str(config.getoption("markexpr")):
+        return
+    skipped = pytest.mark.skip(reason="a soak test; run it with -m soak")
+    for item in items:
+        if item.get_closest_marker("soak") is not None:
+            item.add_marker(skipped)

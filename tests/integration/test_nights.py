@@ -330,7 +330,9 @@ def test_turns_after_the_run_s_clock_are_left_for_a_later_run(
 
 
 @pytest.mark.xfail(reason="the use's pending row is dated by the record and cleared too early")
-def test_a_use_after_the_run_s_clock_counts_once_the_clock_has_passed_it(memory: Memory, now: datetime) -> None:
+def test_a_use_after_the_run_s_clock_counts_once_the_clock_has_passed_it(
+    memory: Memory, now: datetime
+) -> None:
     memory.ingest([turn("a", "The pyrometer reads low.", now - 9 * DAY)], scope=SCOPE, now=now)
     memory.recall("pyrometer", scope=SCOPE, now=now + 3 * DAY)
     before = [r.strength for r in records(memory, "episode")]

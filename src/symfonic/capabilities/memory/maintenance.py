@@ -163,13 +163,19 @@ class Maintenance:
     def _moment(self, scope: Scope, now: datetime | None) -> tuple[datetime, tuple[str, ...]]:
         """The run's clock: a stated one must not lie before the last run; ours is raised."""
         with self.store.snapshot(scope) as reader:
-            last = reader.state.last_clock
+            last, fades = reader.state.last_clock, reader.state.half_life_hours / 24
+        notes: tuple[str, ...] = ()
+        if self.retention.half_life_days != fades:
+            notes = (
+                f"half_life_days is {self.retention.half_life_days:g}, but this scope was made with "
+                f"{fades:g} and keeps it",
+            )
         if now is None:
             clock = self.clock()
             if last is not None and clock < last:
                 note = f"the clock said {clock.isoformat()}; raised to the last run's time"
-                return last, (note,)
-            return clock, ()
+                return last, (*notes, note)
+            return clock, notes
         if last is not None and now < last:
             raise ClockRefused(
                 f"The stated time {now.isoformat()} lies before the last run of scope {scope}, "
@@ -177,7 +183,7 @@ class Maintenance:
                 now=now.isoformat(),
                 last=last.isoformat(),
             )
-        return now, ()
+        return now, notes
 
     def _sleep(self, scope: Scope, now: datetime) -> Sleep:
         """Fix what all passes share. Downtime widens the window in which uses still spread."""
@@ -274,5 +280,9 @@ def _chosen(
     if groups:
         rows = [row for row in rows if str(row.change.group) in set(groups)]
     if not rows:
-        raise UndoRefused(f"There is nothing left to undo in run {name}.", run=name)
+        raise UndoRefused(
+            f"There is nothing left to undo in run {name}. What an ingest brought in is taken out "
+            "with 'symfonic-memory forget'.",
+            run=name,
+        )
     return rows

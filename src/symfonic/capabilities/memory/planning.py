@@ -101,7 +101,7 @@ def plan_pass(
     _read(phases, unread, reading)
     _ask(store, scope, phases, sleep, reading)
     with store.snapshot(scope) as reader:
-        view = _view(reader, sleep, reading)
+        view = _view(reader, phases, sleep, reading)
         _drop_vanished(view, phases, reading)
         done = [_propose(phase, view, reader, reading, watch) for phase in phases]
         return _assemble(reader, view, done, sleep, reading)
@@ -167,7 +167,7 @@ def _ask(
         for phase in phases:
             if phase.answer is None or phase.name in reading.failed:
                 continue
-            view = _view(reader, sleep, reading)
+            view = _view(reader, phases, sleep, reading)
             asked = _attempt(phase, partial(_questions, phase, view))
             if isinstance(asked, Failed):
                 reading.failed[phase.name] = asked
@@ -196,7 +196,7 @@ def _questions(phase: Phase, view: View) -> list[Question]:
     return list(phase.ask(view))
 
 
-def _view(reader: MemoryReader, sleep: Sleep, reading: _Reading) -> View:
+def _view(reader: MemoryReader, phases: Sequence[Phase], sleep: Sleep, reading: _Reading) -> View:
     return View(
         reader,
         now=sleep.now,
@@ -204,6 +204,7 @@ def _view(reader: MemoryReader, sleep: Sleep, reading: _Reading) -> View:
         limits=sleep.limits,
         spread_since=sleep.spread_since,
         unread={name: [row.record for row in rows] for name, rows in reading.taken.items()},
+        touching={phase.name for phase in phases if phase.reads_touched},
         fresh=reading.fresh,
         spent=sleep.spent,
         answers=reading.answers,

@@ -158,6 +158,7 @@ class LearningPolicy:
     synthetic_link_min_co_count: int = 2
     """In how many distinct windows two entities must be seen together before they are linked.
     Windows: a whole number, at least 2. Two is the least that is not a single coincidence.
+    No phase of this release reads it.
     """
 
     enable_entity_linker: bool = False

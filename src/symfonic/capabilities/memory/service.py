@@ -13,31 +13,30 @@ from typing import TYPE_CHECKING, Any, Self
 
 from symfonic.capabilities.memory.changes import Group, add_record, edit_record, output_digest
 from symfonic.capabilities.memory.compose import compose_collaborators
-from symfonic.capabilities.memory.errors import DraftAlreadyDecided, InputError, RecordNotFound
+from symfonic.capabilities.memory.erasure import forgettable
+from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.importing import IngestReport, import_source
 from symfonic.capabilities.memory.ingest.inputs import turns_from_messages
-from symfonic.capabilities.memory.ingest.normalise import clean
 from symfonic.capabilities.memory.maintenance import Maintenance, run_id, system_clock
+from symfonic.capabilities.memory.notes import note_of
 from symfonic.capabilities.memory.outcome import RunReport
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.recall import Recall, recall
 from symfonic.capabilities.memory.records import (
     KINDS,
-    Note,
-    Procedure,
     Record,
     RecordId,
     Use,
-    identify,
     to_microseconds,
 )
 from symfonic.capabilities.memory.retention import RetentionPolicy
+from symfonic.capabilities.memory.review import decided, find_procedure
 from symfonic.capabilities.memory.roster import consolidation_phases, subscriptions_of
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.settings import fingerprint
 from symfonic.capabilities.memory.store import Commit
 from symfonic.capabilities.memory.stores import open_store
-from symfonic.capabilities.memory.strength import base_strength, strength_at
+from symfonic.capabilities.memory.strength import strength_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,12 +45,12 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.collaborators import Clock
     from symfonic.capabilities.memory.limits import RunLimits
+    from symfonic.capabilities.memory.notes import NoteKind
     from symfonic.capabilities.memory.outcome import SleepReport
     from symfonic.capabilities.memory.records import Kind, Status
     from symfonic.capabilities.memory.store import (
         Ingested,
         JournalRow,
-        MemoryReader,
         MemoryStore,
         Receipt,
         RunRow,
@@ -174,30 +173,16 @@ class Memory:
         The same note again changes nothing. Raises ``InputError`` for an empty one.
         """
         where, moment = self._begin(scope), self._now(now)
-        words = clean(text).strip()
-        if not words:
-            raise InputError("There is nothing to remember: the text is empty.")
+        until = expires or due
         if expires is not None and due is not None:
             raise InputError("A note either expires or falls due; give one of the two times.")
-        kind = "working" if expires else "prospective" if due else "kept"
-        until = expires or due
+        kind: NoteKind = "working" if expires else "prospective" if due else "kept"
         with self.store.snapshot(where) as reader:
-            state = reader.state
-            key = f"{kind}:{until.isoformat() if until else ''}:{words}"
-            i, told = identify(state.salt, "note", key), 0
-            while (known := reader.states([i]).get(i)) == "forgotten":
-                told += 1  # a tombstone keeps its id; told again, it is another note
-                i = identify(state.salt, "note", key, str(told))
-            if known is not None:
-                return i
-        note = Record(
-            id=i, scope=scope, kind="note", key=key, content=Note(note_kind=kind), text=words,  # type: ignore[arg-type]
-            pinned=kind == "kept", strength=base_strength(moment, state.half_life_hours),
-            occurred_at=moment, recorded_at=moment, until=until,
-        )  # fmt: skip
-        group = Group(phase="user", kind="note", id=i)
-        self._user_commit(where, [add_record(group, note, f"remembered by {by}")], moment)
-        return i
+            note, is_new = note_of(reader, text, kind=kind, until=until, now=moment)
+        if is_new:
+            group = Group(phase="user", kind="note", id=note.id)
+            self._user_commit(where, [add_record(group, note, f"remembered by {by}")], moment)
+        return note.id
 
     # -- recall
 
@@ -365,7 +350,7 @@ class Memory:
     def procedure(self, i: str, *, scope: str) -> tuple[Record, list[Record]]:
         """A procedure by id or a beginning of it, with the episodes it rests on, oldest first."""
         with self.store.snapshot(Scope(scope)) as reader:
-            record = _find(reader, i)
+            record = find_procedure(reader, i)
             links = reader.links(
                 [record.id], kinds=("evidence",), direction="out", per_record=_MANY
             )
@@ -386,29 +371,12 @@ class Memory:
         Raises ``DraftAlreadyDecided``: a decision is changed only by retiring what was approved.
         """
         where, moment = self._begin(scope), self._now(now)
-        if not by.strip():
-            raise InputError("Say who decides: a decision without a name cannot be accounted for.")
         with self.store.snapshot(where) as reader:
-            before = _find(reader, i)
-        allowed = {"approved": {"draft"}, "rejected": {"draft"}, "retired": {"draft", "approved"}}
-        if before.status not in allowed.get(decision, set()):
-            raise DraftAlreadyDecided(
-                f"The procedure {before.id} is {before.status}; it cannot be {decision} now.",
-                id=before.id,
-                status=before.status,
-            )
-        content = before.content
-        assert isinstance(content, Procedure)
-        after = replace(
-            before,
-            status=decision,
-            content=replace(content, decided_by=by, decided_at=moment.isoformat()),
-        )
+            before = find_procedure(reader, i)
+        after = decided(before, decision, by=by, now=moment)
         group = Group(phase="user", kind="procedure", id=before.id)
         change = edit_record(group, before, after, f"{decision} by {by}")
-        self._user_commit(
-            where, [] if change is None else [change], moment, read=((before.id, before.version),)
-        )
+        self._user_commit(where, [change], moment, read=((before.id, before.version),))
         return after
 
     # -- erasure, export, care
@@ -426,15 +394,7 @@ class Memory:
         with self.store.snapshot(Scope(scope)) as reader:
             if everything:
                 return reader.all_records()
-            chosen: set[RecordId] = {r.id for r in reader.records(records) if r.scope == scope}
-            missing = sorted(set(records) - chosen)
-            if missing:
-                raise RecordNotFound(f"There is no record {missing[0]} in scope {scope}.")
-            if session is not None:
-                chosen |= set(reader.session_episodes(session))
-            if entity is not None:
-                chosen |= _about_entity(reader, entity)
-        return sorted(chosen)
+            return forgettable(reader, records=records, session=session, entity=entity)
 
     def forget(self, ids: Sequence[str], *, scope: str) -> Receipt:
         """Erase records and all that only they support, from every table, index and plan.
@@ -535,37 +495,6 @@ def _queue(subscriptions: Sequence[Subscription], changes: Sequence[Any]) -> dic
     ]
     found = {s.phase: tuple(i for i, kind in added if kind in s.reads) for s in subscriptions}
     return {phase: ids for phase, ids in found.items() if ids}
-
-
-def _find(reader: MemoryReader, i: str) -> Record:
-    """A procedure by its id, or by a beginning that only one has."""
-    procedures = reader.list_records(kinds=("procedure",), limit=_MANY)
-    found = [r for r in procedures if r.id == i] or [
-        r for r in procedures if len(i) >= 4 and r.id.startswith(i)
-    ]
-    if len(found) != 1:
-        several = (
-            f"{len(found)} procedures begin with {i}" if found else f"There is no procedure {i}"
-        )
-        raise RecordNotFound(
-            f"{several} in scope {reader.state.path}. See 'symfonic-memory drafts list'."
-        )
-    return found[0]
-
-
-def _about_entity(reader: MemoryReader, name: str) -> set[RecordId]:
-    """An entity of this name, and every episode that mentions it."""
-    wanted = name.casefold()
-    found = [
-        record
-        for record in reader.list_records(kinds=("entity",), limit=_MANY)
-        if wanted in {part.casefold() for part in (record.content.name, *record.content.aliases)}  # type: ignore[union-attr]
-    ]
-    if not found:
-        raise RecordNotFound(f"No entity is called {name!r} in scope {reader.state.path}.")
-    ids = [record.id for record in found]
-    links = reader.links(ids, kinds=("mentions",), direction="in", per_record=_MANY)
-    return {*ids, *(link.source for link in links)}
 
 
 def moment_after(now: datetime, hours: float) -> datetime:

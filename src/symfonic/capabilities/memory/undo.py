@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.store import JournalRow, MemoryReader
 
 _ALL = 2**31
+_HOUR = 3_600_000_000
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
 
 
@@ -50,6 +51,7 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
                 changes.append(_record(row))
             case "link":
                 changes.append(_link(row))
+                _uncount(row, uses)
             case _:
                 if change.after:  # emptied where the record was forgotten, and its uses with it
                     changes.append(_use(row, uses))
@@ -71,6 +73,17 @@ def _link(row: JournalRow) -> Change:
     if row.before:
         return _turned(row.change, "add", dict(row.before))
     return _turned(row.change, "remove", {})
+
+
+def _uncount(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> None:
+    """A mention whose link goes was a use of its target."""
+    target, after, before = str(row.change.row[2]), row.change.after, row.before
+    if row.change.row[1] != "mentions" or "at" not in after:
+        return
+    place = (target, int(after["at"]) // _HOUR, "mention")  # type: ignore[arg-type]
+    if place in uses:
+        count = int(after["count"]) - int(before.get("count") or 0)  # type: ignore[arg-type]
+        uses[place] = replace(uses[place], weight=rounded(uses[place].weight - count))
 
 
 def _use(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> Change:

@@ -29,7 +29,7 @@ from symfonic.capabilities.memory.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.changes import Change
@@ -38,12 +38,6 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Kind, LinkKind, Plain, Tally
     from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.store import MemoryReader
-
-TOUCHED: Final = "strengthen"
-"""The phase whose unread rows are the records that uses and mention links point at."""
-
-SUMMARISE: Final = "summarise"
-"""The phase that is driven by state, so that an undone group must be told to it as sources."""
 
 _BARE: Final = frozenset({"state", "strength"})
 """Columns that are the field itself, and that most edits change alone."""
@@ -55,7 +49,8 @@ class View:
     """One pass's window on memory. Lookups return values in a fixed order, never by row order.
 
     ``spread_since`` is the start of the window in which uses still spread to neighbours; it is
-    fixed for a whole sleep. ``spent`` counts per phase the drafts that earlier passes of the
+    fixed for a whole sleep. ``touching`` names the phases for which a mention link makes its target
+    unread. ``spent`` counts per phase the drafts that earlier passes of the
     same sleep have added.
     """
 
@@ -68,6 +63,7 @@ class View:
         limits: RunLimits,
         spread_since: datetime,
         unread: Mapping[str, Sequence[RecordId]],
+        touching: Container[str],
         fresh: Mapping[str, Sequence[Seen]],
         spent: Mapping[str, int],
         answers: Mapping[str, Plain],
@@ -80,12 +76,13 @@ class View:
         self._reader = reader
         self._state = reader.state
         self._unread = unread
+        self._touching = touching
         self._fresh = fresh
         self._answers = answers
         self._records: dict[RecordId, Record] = {}
         self._loaded: dict[RecordId, Record] = {}
         self._digested: dict[RecordId, Record] = {}
-        self._loaded_uses: dict[str, list[Use]] = {}
+        self._loaded_uses: dict[RecordId, dict[tuple[int, str], Use]] = {}
         self._links: dict[tuple[str | int, ...], Link | None] = {}
         self._uses: dict[tuple[str | int, ...], Use] = {}
         self._touched: set[RecordId] = set()
@@ -113,7 +110,7 @@ class View:
     def unread(self, phase: str) -> list[Record]:
         """The records this pass takes for ``phase``, oldest first, those touched in it included."""
         ids = list(self._unread.get(phase, ()))
-        if phase == TOUCHED:
+        if phase in self._touching:
             ids = sorted({*ids, *self._touched})
         return sorted(self.records(ids).values(), key=lambda r: r.order)
 
@@ -253,38 +250,34 @@ class View:
 
     def uses(self, ids: Iterable[str]) -> dict[RecordId, list[Use]]:
         """Each record's latest ``uses_per_record`` uses by hour, mention links counted in."""
-        wanted = sorted(set(ids))
+        wanted = [RecordId(i) for i in sorted(set(ids))]
         cap = self.limits.uses_per_record
-        rows: dict[tuple[str | int, ...], Use] = {
-            (use.record, use.hour, use.kind): use for use in self._stored_uses(wanted)
-        }
-        known = set(wanted)
-        rows |= {row: use for row, use in self._uses.items() if row[0] in known}
-        self._fold_mentions(rows, known)
-        found: dict[RecordId, list[Use]] = {RecordId(i): [] for i in wanted}
-        for row in sorted(rows):
-            found[RecordId(str(row[0]))].append(rows[row])
-        for i, uses in found.items():
-            found[i] = uses[-cap:]
+        self._load_uses(wanted)
+        rows = {i: self._loaded_uses[i] for i in wanted}
+        for i, folded in self._folded_uses(rows).items():
+            both = rows[i] | folded
+            rows[i] = {row: both[row] for row in sorted(both)}
+        found = {i: list(of_one.values())[-cap:] for i, of_one in rows.items()}
         described = [
-            [u.record, u.hour, u.kind, u.weight, u.spread_weight]
-            for uses in found.values()
-            for u in uses
+            [i, *(part for u in uses for part in (u.hour, u.kind, u.weight, u.spread_weight))]
+            for i, uses in found.items()
         ]
         self._note("uses", [*wanted, str(cap)], described)
         return found
 
-    def uncondensed(self, *, before: datetime, limit: int) -> tuple[list[Record], int]:
+    def uncondensed(self, phase: str, *, before: datetime, limit: int) -> tuple[list[Record], int]:
         """The oldest active episodes from before a time, and how many there are in all.
 
-        Sources of a summary that a person undid are left out: it must not come back by itself.
+        Sources of a group of ``phase`` that a person undid are left out: a phase that is driven by
+        state would otherwise propose it again the next night.
         """
-        left_out = set(self._reader.undone_sources(SUMMARISE))
+        left_out = set(self._reader.undone_sources(phase))
         found, total = self._reader.uncondensed(before=before, limit=limit + len(left_out))
         folded = [self._records.get(record.id, record) for record in found]
         kept = [r for r in folded if r.id not in left_out and r.state == "active"]
         kept = sorted(kept, key=lambda r: r.order)[:limit]
         for record in kept:
+            self._loaded.setdefault(record.id, record)
             self._handed[record.id,] = record.version
         undone = self._reader.records(sorted(left_out))
         total -= sum(r.kind == "episode" and r.state == "active" and r.at < before for r in undone)
@@ -312,10 +305,7 @@ class View:
         ]
         unseen = sorted(set(edited) - self._loaded.keys())
         stored = {**self._loaded, **{r.id: r for r in self._reader.records(unseen)}}
-        spread = sorted({str(c.row[0]) for c in changes if c.table == "use"})
-        uses: dict[tuple[str | int, ...], Use] = {
-            (u.record, u.hour, u.kind): u for u in self._stored_uses(spread)
-        }
+        self._load_uses(sorted({RecordId(str(c.row[0])) for c in changes if c.table == "use"}))
         for change in changes:
             match change.table:
                 case "record":
@@ -323,7 +313,7 @@ class View:
                 case "link":
                     self._fold_link(change)
                 case "use":
-                    self._fold_use(change, uses)
+                    self._fold_use(change)
 
     def input_digest(self, header: object) -> str:
         """The digest of ``header`` and of everything handed out so far."""
@@ -372,35 +362,43 @@ class View:
         if kind == "mentions":
             self._touched.add(RecordId(target))
 
-    def _fold_use(self, change: Change, stored: Mapping[tuple[str | int, ...], Use]) -> None:
-        record, hour, kind = change.row
-        known = self._uses.get(change.row) or stored.get(
-            change.row,
-            Use(record=RecordId(str(record)), hour=int(hour), kind=kind, weight=0.0),  # type: ignore[arg-type]
-        )
+    def _fold_use(self, change: Change) -> None:
+        record, hour, kind = RecordId(str(change.row[0])), int(change.row[1]), change.row[2]
+        stored = self._loaded_uses[record].get((hour, str(kind)))
+        known = self._uses.get(change.row) or stored or Use(
+            record=record, hour=hour, kind=kind, weight=0.0  # type: ignore[arg-type]
+        )  # fmt: skip
         if change.operation == "add":
             known = replace(known, weight=known.weight + float(change.after["weight"]))  # type: ignore[arg-type]
         else:
             known = replace(known, spread_weight=float(change.after["spread_weight"]))  # type: ignore[arg-type]
         self._uses[change.row] = known
 
-    def _stored_uses(self, ids: list[str]) -> list[Use]:
+    def _load_uses(self, ids: list[RecordId]) -> None:
+        """Take the stored uses of these records, by hour and kind, in order."""
         missing = [i for i in ids if i not in self._loaded_uses]
-        self._loaded_uses |= {i: [] for i in missing}
+        found: dict[RecordId, dict[tuple[int, str], Use]] = {i: {} for i in missing}
         cap = self.limits.uses_per_record
         for use in self._reader.uses(missing, until=self.now, per_record=cap):
-            self._loaded_uses[use.record].append(use)
-        return [use for i in ids for use in self._loaded_uses[i]]
+            found[use.record][use.hour, use.kind] = use
+        for i, uses in found.items():
+            self._loaded_uses[i] = {row: uses[row] for row in sorted(uses)}
 
-    def _fold_mentions(self, rows: dict[tuple[str | int, ...], Use], known: set[str]) -> None:
-        """Count the mention links that this run adds; the store has counted the others."""
+    def _folded_uses(self, ids: Container[RecordId]) -> dict[RecordId, dict[tuple[int, str], Use]]:
+        """The uses that this run changes; a mention link that it adds counts as one."""
+        found: dict[RecordId, dict[tuple[int, str], Use]] = {}
+        for use in self._uses.values():
+            if use.record in ids:
+                found.setdefault(use.record, {})[use.hour, use.kind] = use
         for link in self._links.values():
-            if link is None or link.kind != "mentions" or link.target not in known:
+            if link is None or link.kind != "mentions" or link.target not in ids:
                 continue
-            hour = to_microseconds(link.at) // _HOUR
-            row = (link.target, hour, "mention")
-            old = rows.get(row) or Use(record=link.target, hour=hour, kind="mention", weight=0.0)
-            rows[row] = replace(old, weight=old.weight + link.count)
+            row = (to_microseconds(link.at) // _HOUR, "mention")
+            uses = found.setdefault(link.target, {})
+            old = uses.get(row) or self._loaded_uses[link.target].get(row)
+            weight = link.count + (0.0 if old is None else old.weight)
+            uses[row] = Use(record=link.target, hour=row[0], kind="mention", weight=weight)
+        return found
 
     def _told(self, record: Record) -> Any:  # noqa: ANN401
         """A record for the input digest: its content once, then its id while it stays the same."""

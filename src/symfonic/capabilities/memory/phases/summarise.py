@@ -133,7 +133,7 @@ class _Rule:
         """The batches of this pass, oldest first, and how many old episodes are uncondensed."""
         most = view.limits.summarize_max_batches_per_run
         found, total = view.uncondensed(
-            before=window_start(view.now, self.lookback_hours), limit=self.batch * most + 1
+            NAME, before=window_start(view.now, self.lookback_hours), limit=self.batch * most + 1
         )
         batches: list[list[Record]] = []
         taken = 0

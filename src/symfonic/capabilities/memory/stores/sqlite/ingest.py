@@ -23,7 +23,7 @@ from symfonic.capabilities.memory.store import Ingested
 from symfonic.capabilities.memory.stores.sqlite.results import complete_calls
 from symfonic.capabilities.memory.stores.sqlite.rows import CONTEXT_SPAN, array, scope_token
 from symfonic.capabilities.memory.strength import base_strength
-from symfonic.capabilities.memory.text_terms import call_text, index_text
+from symfonic.capabilities.memory.text_terms import searchable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,8 +110,7 @@ def insert_turns(
             base_strength(at / _HOUR, state.half_life_hours), occurred, batch.recorded,
             turn.session, position, turn.text, encode_content(batch.contents[index]),
         ))  # fmt: skip
-        words = turn.text if not turn.calls else f"{turn.text}\n{call_text(turn.calls)}"
-        texts.append((row, token, index_text(words)))
+        texts.append((row, token, searchable(turn.text, turn.calls)))
         stamps.append((at, i, counter))
         added.append((i, turn.session, position))
     db.executemany("insert_episode", records)
@@ -199,26 +198,36 @@ def _episode(turn: Turn) -> Episode:
 
 
 def _resent(batch: _Batch, alignment: Alignment) -> set[int]:
-    """The indexes of turns that repeat, under new ids, what their session already holds."""
+    """The indexes of turns that repeat, under new ids, what their session already holds.
+
+    A system prompt is not part of the talk: it may change from call to call, so it is compared by
+    itself and the talk is laid against the talk.
+    """
     groups: dict[str, list[int]] = {}
     for index, turn in enumerate(batch.turns):
         groups.setdefault(turn.session, []).append(index)
     found: set[int] = set()
     for session, all_indexes in groups.items():
         indexes = [i for i in all_indexes if batch.known.get(batch.ids[i]) != "forgotten"]
-        given = [_as_stored(batch, i) for i in indexes]
+        given = {i: _as_stored(batch, i) for i in indexes}
+        talk = [i for i in indexes if given[i].role != "system"]
+        said = [given[i] for i in talk]
+        live = batch.turns[all_indexes[0]].position is None
+        prompts: list[_Stored] = []
         if session in alignment.remaining:
             stored, start = alignment.remaining[session], 0
-        elif not given or session not in batch.ends or _told_by_ids(given):
+        elif not given or session not in batch.ends or _told_by_ids(list(given.values())):
             stored, start = [], -1
         else:
-            live = batch.turns[indexes[0]].position is None
-            stored = _stored_session(batch, session, len(indexes) if live else None)
-            whole = not live or len(stored) <= len(given)
-            start = _start(stored, given, whole=whole)
-        length = _run(stored[start:], given) if stored and start >= 0 else 0
-        found.update(indexes[:length])
-        alignment.remaining[session] = stored[start + length :] if length == len(given) else []
+            everything = _stored_session(batch, session, len(indexes) if live else None)
+            prompts = [turn for turn in everything if turn.role == "system"]
+            stored = [turn for turn in everything if turn.role != "system"]
+            start = _start(stored, said, whole=not live or len(stored) <= len(said))
+        length = _run(stored[start:], said) if stored and start >= 0 else 0
+        found.update(talk[:length])
+        if live or length:
+            found.update(i for i in indexes if any(given[i].equals(p) for p in prompts))
+        alignment.remaining[session] = stored[start + length :] if length == len(said) else []
     return found
 
 
@@ -256,22 +265,23 @@ def _called(calls: list[dict[str, Any]]) -> str:
 def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool) -> int:
     """Where ``given`` begins to repeat ``stored``, or -1 where it does not.
 
-    It must repeat up to the end of one of the two, and more than one chance turn: two turns, or
-    one whose stated time agrees, or the whole of what is stored with something after it. A live
-    pair equal to the last two and nothing after it was said twice, unless it is all there is.
+    It must repeat up to the end of one of the two, or from the beginning of both (a history that
+    was edited further on), and more than one chance turn: two turns, or one whose stated time
+    agrees, or the whole of what is stored with something after it. A live pair equal to the last
+    two and nothing after it was said twice, unless it is all there is.
     """
     best, best_length = -1, 0
     for start, turn in enumerate(stored):
-        if not turn.equals(given[0]):
+        if not given or not turn.equals(given[0]):
             continue
         length = _run(stored[start:], given)
         at_end = start + length == len(stored)
-        if not at_end and length < len(given):
+        from_beginning = start == 0 and whole
+        if not (at_end or from_beginning or length == len(given)):
             continue
         timed = turn.occurred_at is not None and given[0].occurred_at is not None
         grown = at_end and length < len(given)
-        all_of_it = start == 0 and at_end and whole
-        convincing = timed or (length >= 2 and (grown or whole)) or (all_of_it and grown)
+        convincing = timed or (length >= 2 and (grown or whole)) or (from_beginning and grown)
         if convincing and length >= best_length:
             best, best_length = start, length
     return best

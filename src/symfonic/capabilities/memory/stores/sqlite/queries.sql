@@ -315,17 +315,12 @@ CROSS JOIN use AS u ON u.scope = :scope AND u.record = i.value AND u.hour <= :un
     ORDER BY n.hour DESC LIMIT 1 OFFSET :cap - 1), -9223372036854775807);
 
 -- name: get_mention_uses
--- Mentions of records by hour, from the time of each one's last :cap on.
-SELECT l.target, (l.at - ((l.at % 3600000000) + 3600000000) % 3600000000) / 3600000000,
-       sum(l.count)
-FROM json_each(:ids) AS i
-CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = 'mentions'
- AND l.at <= :until
- AND l.at >= coalesce((
-    SELECT n.at FROM link AS n
-    WHERE n.scope = :scope AND n.target = i.value AND n.kind = 'mentions' AND n.at <= :until
-    ORDER BY n.at DESC LIMIT 1 OFFSET :cap - 1), -9223372036854775807)
-GROUP BY 1, 2;
+-- The times of each record's last :cap mentions and how often, in one array a record.
+SELECT i.value, (SELECT json_group_array(json_array(found.at, found.count)) FROM (
+    SELECT l.at, l.count FROM link AS l
+    WHERE l.scope = :scope AND l.target = i.value AND l.kind = 'mentions' AND l.at <= :until
+    ORDER BY l.at DESC, l.source DESC LIMIT :cap) AS found)
+FROM json_each(:ids) AS i;
 
 -- name: add_use
 -- More of a use in its hour.
@@ -406,15 +401,18 @@ CROSS JOIN record AS r ON r.scope = l.scope AND r.id = l.target
 WHERE r.state <> 'forgotten';
 
 -- name: search
--- Visible records that match a full-text expression, best first.
+-- Visible records that match a full-text expression, best first; whole rows only of those.
 SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
        r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body,
-       -bm25(record_text, 0.0, 1.0) AS score
-FROM record_text
-CROSS JOIN record AS r ON r.row = record_text.rowid
-WHERE record_text MATCH :expression AND r.scope IN (SELECT value FROM json_each(:scopes))
-  AND r.state IN ('active', 'condensed') AND r.kind IN (SELECT value FROM json_each(:kinds))
-ORDER BY score DESC, r.id LIMIT :count;
+       found.score
+FROM (
+    SELECT record_text.rowid AS row, m.id AS id, -bm25(record_text, 0.0, 1.0) AS score
+    FROM record_text CROSS JOIN record AS m ON m.row = record_text.rowid
+    WHERE record_text MATCH :expression AND m.scope IN (SELECT value FROM json_each(:scopes))
+      AND m.state IN ('active', 'condensed') AND m.kind IN (SELECT value FROM json_each(:kinds))
+    ORDER BY score DESC, m.id LIMIT :count) AS found
+CROSS JOIN record AS r ON r.row = found.row
+ORDER BY found.score DESC, r.id;
 
 -- name: list_records
 -- Visible records of some kinds, newest first.

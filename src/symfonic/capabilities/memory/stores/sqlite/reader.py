@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from symfonic.capabilities.memory.errors import RecordNotFound
@@ -230,10 +231,14 @@ class SQLiteReader:
             for r in self._numbers("get_uses", bound)
         ]
         bound["until"] = moment
-        found += [
-            Use(record=r[0], hour=r[1], kind="mention", weight=float(r[2]))
-            for r in self._numbers("get_mention_uses", bound)
-        ]
+        for record, mentions in self._numbers("get_mention_uses", bound):
+            hours: Counter[int] = Counter()
+            for at, count in json.loads(mentions):
+                hours[at // _HOUR] += count
+            found += [
+                Use(record=record, hour=hour, kind="mention", weight=float(count))
+                for hour, count in hours.items()
+            ]
         return found
 
     def uncondensed(self, *, before: datetime, limit: int) -> tuple[list[Record], int]:

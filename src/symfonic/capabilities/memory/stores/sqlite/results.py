@@ -17,7 +17,7 @@ from symfonic.capabilities.memory.stores.sqlite.rows import (
     scope_token,
     to_record,
 )
-from symfonic.capabilities.memory.text_terms import call_text, index_text
+from symfonic.capabilities.memory.text_terms import searchable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,5 +111,5 @@ def _write(db: Connection, path: str, record: Record, version: int) -> None:
          "body": encode_content(content)},
     )  # fmt: skip
     db.execute("delete_text", (row,))
-    words = f"{record.text}\n{call_text(content.calls)}"
-    db.execute("insert_text", (row, scope_token(path), index_text(words)))
+    words = searchable(record.text, content.calls)
+    db.execute("insert_text", (row, scope_token(path), words))
