@@ -7,12 +7,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from symfonic.capabilities.memory.policy import LearningPolicy
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
-    from symfonic.capabilities.memory.policy import LearningPolicy
     from symfonic.capabilities.memory.service import Memory
 
 SCOPE = "pottery/agent"
@@ -110,8 +111,6 @@ def test_the_end_is_the_same_as_without_anybody_else(
     tmp_path: Path, opened: Callable[..., Memory], log: Callable[[int], list[dict[str, Any]]],
     now: datetime,
 ) -> None:  # fmt: skip
-    from symfonic.capabilities.memory.policy import LearningPolicy
-
     policy = LearningPolicy(enable_entity_linker=True, phase1_spreading_weight=0)
     busy, calm = opened(tmp_path / "busy.db"), opened(tmp_path / "calm.db")
     for each in (busy, calm):

@@ -5,9 +5,9 @@ The tables are taken from the schema, so that a later one joins by being there.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +19,7 @@ from symfonic.capabilities.memory.testing.builders import NOW, make_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from symfonic.capabilities.memory.service import Memory
 
@@ -33,8 +34,8 @@ POLICY = LearningPolicy(
 TEXT, SPEAKER, ARGUMENT, RESULT = "quokkaword", "wyvernspeaker", "yttriumtoken", "ocelotresult"
 NAME, NEAR_MISS, NOTE = "zephyrina", "ibexandra", "jackalopenote"
 WORDS = (TEXT, SPEAKER, ARGUMENT, RESULT, NAME, NEAR_MISS, SESSION)
-"""Each word stands nowhere but in the forgotten session, and begins with letters of its own, so that
-an index that stores only how a term differs from the one before it cannot hide it."""
+"""Each word stands nowhere but in the forgotten session, and begins with letters of its own, so
+that an index that stores only how a term differs from the one before cannot hide it."""
 
 TURNS: list[dict[str, Any]] = [
     {"role": "user", "name": SPEAKER.title(), "text": f"The {TEXT} is broken. I asked Zephyrina "
@@ -64,9 +65,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memory(path: Path) -> Iterator[Memory]:
-    """A demo week and the secret session, from files and asleep for two nights, with a plan kept."""
-    import json
-
+    """A demo week and the secret session, from files, and two nights over them."""
     source = path.with_name("secret.jsonl")
     source.write_text("\n".join(map(json.dumps, secret_turns())), encoding="utf-8")
     memory = make_memory(path)
@@ -258,16 +257,16 @@ def test_a_failed_phase_does_not_keep_what_it_failed_on(memory: Memory, path: Pa
     memory.ingest(
         [{**TURNS[0], "session": SESSION, "id": "failing"}], scope=SCOPE, format="jsonl", now=LATER
     )
-    report = memory.sleep(
-        scope=SCOPE, policy=policy, given={"llm_extractor": Failing()}, now=LATER
-    )
+    report = memory.sleep(scope=SCOPE, policy=policy, given={"llm_extractor": Failing()}, now=LATER)
     assert TEXT in report.failed[0].reason
     memory.forget(memory.find_forgettable(scope=SCOPE, session=SESSION), scope=SCOPE)
     assert_gone(path, WORDS)
 
 
 def test_what_others_said_is_still_there(memory: Memory) -> None:
-    before = {i.id for i in memory.recall("refund", scope=SCOPE, now=LATER, kinds=["episode"]).items}
+    before = {
+        i.id for i in memory.recall("refund", scope=SCOPE, now=LATER, kinds=["episode"]).items
+    }
     secret = set(memory.find_forgettable(scope=SCOPE, session=SESSION))
     forget_session(memory, "at once")
     after = memory.recall("refund", scope=SCOPE, now=LATER, kinds=["episode"]).items

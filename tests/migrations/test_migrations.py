@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from symfonic.capabilities.memory.changes import add_record
 from symfonic.capabilities.memory.errors import SchemaMismatch, StoreUnavailable
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.store import Commit
@@ -26,7 +27,6 @@ from symfonic.capabilities.memory.testing.contract.base import (
     OWN,
     SETUP,
     SUBSCRIPTIONS,
-    add_record,
     make_scopes,
 )
 

@@ -88,8 +88,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.ensure_scope(WHERE, half_life_hours=HALF_LIFE_HOURS, salt=SALT)
         self.model = Model()
         self.given: dict[str, Any] = {}
-        self.undone_runs: list[int] = []
-        self.versions: dict[object, int] = {}
+        self.versions: dict[tuple[object, ...], int] = {}
 
     def _new(self) -> MemoryStore:
         return open_store(":memory:")
@@ -252,7 +251,8 @@ class StoreMachine(RuleBasedStateMachine):
             found = {r.id: r for r in reader.records(ids)}
             states = reader.states(ids)
             uses = {
-                (str(u.record), u.hour): u.weight for u in reader.uses(ids, until=NOW, per_record=99)
+                (str(u.record), u.hour): u.weight
+                for u in reader.uses(ids, until=NOW, per_record=99)
             }
             links = {
                 (str(link.source), str(link.target)): link.count
@@ -280,7 +280,7 @@ class StoreMachine(RuleBasedStateMachine):
     def versions_only_grow_and_never_repeat(self) -> None:
         if not hasattr(self, "store"):
             return
-        now = {
+        now: dict[tuple[object, ...], int] = {
             (row["table"], row.get("id"), row.get("source"), row.get("target")): row["version"]
             for row in self.store.dump(WHERE)
             if row["table"] in {"record", "link"}
@@ -292,5 +292,5 @@ class StoreMachine(RuleBasedStateMachine):
 
 TestStoreAgainstAModel = StoreMachine.TestCase
 TestStoreAgainstAModel.settings = settings(
-    max_examples=4 * settings().max_examples, stateful_step_count=30
+    max_examples=2 * settings().max_examples, stateful_step_count=30
 )

@@ -34,7 +34,7 @@ from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.store import Commit, Turn
 from symfonic.capabilities.memory.stores.sqlite.connection import Connection
 from symfonic.capabilities.memory.stores.sqlite.store import SQLiteStore
-from symfonic.capabilities.memory.view import SUMMARISE, TOUCHED, View
+from symfonic.capabilities.memory.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +66,7 @@ def see(store: SQLiteStore) -> Iterator[Callable[..., View]]:
         snapshots.append(snapshot)
         facts: dict[str, Any] = {
             "now": NOW, "retention": RetentionPolicy(), "limits": RunLimits(),
-            "spread_since": AT, "unread": {}, "fresh": {}, "spent": {}, "answers": {},
+            "spread_since": AT, "unread": {}, "touching": {"strengthen"}, "fresh": {}, "spent": {}, "answers": {},
         }  # fmt: skip
         return View(reader, **{**facts, **given})
 
@@ -153,10 +153,10 @@ def test_unread_records_come_in_order_with_what_the_run_touched(
 ) -> None:
     one, two = tell(store, ["a", "b"])
     ada = entity("ada")
-    view = see(unread={TOUCHED: [two, one], "other": [two]})
-    assert [r.id for r in view.unread(TOUCHED)] == [one, two]
+    view = see(unread={"strengthen": [two, one], "other": [two]})
+    assert [r.id for r in view.unread("strengthen")] == [one, two]
     view.fold([add_record(GROUP, ada, "x"), add_link(GROUP, mention(one, ada), "x")])
-    assert {r.id for r in view.unread(TOUCHED)} == {one, two, ada.id}
+    assert {r.id for r in view.unread("strengthen")} == {one, two, ada.id}
     assert [r.id for r in view.unread("other")] == [two]
     assert view.unread("nobody") == []
     assert view.touched == {ada.id}
@@ -321,13 +321,13 @@ def test_the_oldest_uncondensed_come_first_and_all_are_counted(
     store: SQLiteStore, see: Callable[..., View]
 ) -> None:
     ids = tell(store, ["a", "b", "c"])
-    found, total = see().uncondensed(before=NOW, limit=2)
+    found, total = see().uncondensed("summarise", before=NOW, limit=2)
     assert ([r.id for r in found], total) == (ids[:2], 3)
-    assert see().uncondensed(before=AT, limit=2) == ([], 0)
+    assert see().uncondensed("summarise", before=AT, limit=2) == ([], 0)
 
 
 def condensing(store: SQLiteStore, ids: Sequence[RecordId]) -> Group:
-    group = Group(phase=SUMMARISE, kind="summary", id="sum")
+    group = Group(phase="summarise", kind="summary", id="sum")
     with store.snapshot(OWN) as reader:
         before = reader.records(list(ids))
     edits = [edit_record(group, r, replace(r, state="condensed"), "x") for r in before]
@@ -344,7 +344,7 @@ def test_sources_of_an_undone_summary_are_left_out_and_not_counted(
 ) -> None:
     ids = tell(store, ["a", "b", "c"])
     condensing(store, ids[:2])
-    found, total = see().uncondensed(before=NOW, limit=5)
+    found, total = see().uncondensed("summarise", before=NOW, limit=5)
     assert ([r.id for r in found], total) == (ids[2:], 1)
 
 
@@ -354,7 +354,7 @@ def test_an_undone_source_that_is_not_old_enough_takes_nothing_from_the_count(
     old = tell(store, ["a", "b"])
     young = tell(store, ["c"], at=AT + timedelta(hours=5))
     condensing(store, young)
-    found, total = see().uncondensed(before=AT + timedelta(hours=1), limit=5)
+    found, total = see().uncondensed("summarise", before=AT + timedelta(hours=1), limit=5)
     assert ([r.id for r in found], total) == (old, 2)
 
 
@@ -364,7 +364,7 @@ def test_an_undone_source_that_was_forgotten_takes_nothing_from_the_count(
     ids = tell(store, ["a", "b", "c"])
     condensing(store, ids[:1])
     store.forget(OWN, [ids[0]], subscriptions=())
-    found, total = see().uncondensed(before=NOW, limit=5)
+    found, total = see().uncondensed("summarise", before=NOW, limit=5)
     assert ([r.id for r in found], total) == (ids[1:], 2)
 
 
@@ -377,7 +377,7 @@ def test_an_episode_condensed_in_this_run_is_not_uncondensed(
     edit = edit_record(GROUP, first, replace(first, state="condensed"), "x")
     assert edit is not None
     view.fold([edit])
-    found, _ = view.uncondensed(before=NOW, limit=5)
+    found, _ = view.uncondensed("summarise", before=NOW, limit=5)
     assert [r.id for r in found] == ids[1:]
 
 
@@ -412,7 +412,7 @@ def test_the_digest_covers_what_was_asked_and_what_was_answered(
         lambda view: view.links(ids, kinds=("mentions",), direction="out", per_record=1),
         lambda view: view.uses(ids),
         lambda view: view.fresh("r"),
-        lambda view: view.uncondensed(before=NOW, limit=1),
+        lambda view: view.uncondensed("summarise", before=NOW, limit=1),
         lambda view: view.before(list(view.records(ids).values()), count=2),
         lambda view: view.tally("r", ["k"], since=AT),
         lambda view: view.sightings("r", ["k"], since=AT, per_key=1),
@@ -495,7 +495,7 @@ def test_each_lookup_costs_a_bounded_number_of_statements(
             "tally": lambda: view.tally("r", ids, since=AT),
             "sightings": lambda: view.sightings("r", ids, since=AT, per_key=3),
             "uses": lambda: view.uses(ids),
-            "uncondensed": lambda: view.uncondensed(before=NOW, limit=len(ids)),
+            "uncondensed": lambda: view.uncondensed("summarise", before=NOW, limit=len(ids)),
             "fold": lambda: view.fold([set_strength(GROUP, i, 1, "x") for i in ids]),
         }
         for name, ask in asking.items():

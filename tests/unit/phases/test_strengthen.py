@@ -111,6 +111,7 @@ def view(
             retention=RetentionPolicy(),
             limits=limits or RunLimits(),
             spread_since=since or NOW - timedelta(hours=24),
+            touching={NAME},
             unread={NAME: [RecordId(i) for i in touched]},
             fresh={},
             spent={},

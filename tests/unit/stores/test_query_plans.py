@@ -7,10 +7,12 @@ stored, and only a plan shows it: on a small test store everything is quick.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from symfonic.capabilities.memory.stores import sqlite
 from symfonic.capabilities.memory.stores.sqlite.connection import Connection, migrate
 from symfonic.capabilities.memory.stores.sqlite.queries import statements
 
@@ -61,7 +63,7 @@ def plan(connection: Connection, name: str) -> list[str]:
     sql = statements()[name]
     names = set(re.findall(r"(?<![\w:]):(\w+)", re.sub(r"--.*", "", sql)))
     values = dict.fromkeys(names) if names else [None] * sql.count("?")
-    rows = connection.raw.execute(f"EXPLAIN QUERY PLAN {sql}", values)  # type: ignore[arg-type]
+    rows = connection.raw.execute(f"EXPLAIN QUERY PLAN {sql}", values)
     return [str(row[3]) for row in rows]
 
 
@@ -99,10 +101,6 @@ def test_a_full_text_search_never_walks_the_index(connection: Connection) -> Non
 
 
 def test_every_statement_is_described_and_used() -> None:
-    from pathlib import Path
-
-    from symfonic.capabilities.memory.stores import sqlite
-
     folder = Path(next(iter(sqlite.__path__)))
     code = "\n".join(file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
     families = {f"{verb}_" for verb in ("dump", "load", "erase", "links", "degrees")}

@@ -63,7 +63,7 @@ class View:
         limits: RunLimits,
         spread_since: datetime,
         unread: Mapping[str, Sequence[RecordId]],
-        touching: Container[str],
+        touching: Container[str] = frozenset(),
         fresh: Mapping[str, Sequence[Seen]],
         spent: Mapping[str, int],
         answers: Mapping[str, Plain],

@@ -56,7 +56,7 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A turn as alignment compares it; ``named`` says that the batch names a stored turn by its id."""
+    """A turn as alignment compares it; ``named`` if the batch names a stored turn by its id."""
 
     id: str
     named: bool

@@ -81,9 +81,19 @@ class IngestContract(ContractBase):
         self, store: MemoryStore
     ) -> None:
         add(store, make_session(*TALK[:3], prefix="m"))
-        again = add(store, make_session(*TALK, prefix="trace-"))
+        renamed = make_session(*TALK, prefix="trace-")
+        again = add(store, renamed)
         assert (again.added, again.known) == (1, 3)
         assert session_texts(store) == list(TALK)
+        assert add(store, renamed).added == 0
+        assert session_texts(store) == list(TALK)
+
+    def test_a_turn_that_comes_late_is_added_where_it_belongs(self, store: MemoryStore) -> None:
+        turns = make_session("Yes.", "Yes.", "Then go.", "Yes.", prefix="m")
+        add(store, [turns[0], *turns[2:]])
+        late = add(store, turns)
+        assert (late.added, late.known) == (1, 3)
+        assert session_texts(store) == ["Yes.", "Yes.", "Then go.", "Yes."]
 
     def test_a_live_history_sent_again_whole_adds_only_its_tail(self, store: MemoryStore) -> None:
         add(store, live(*TALK[:2]))
