@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint types imports words docs package bench bench-quick soak format clean
+.PHONY: demo test check lint types imports words docs package bench soak format clean
 
 demo: $(VENV)/.core
 	$(BIN)/symfonic-memory demo

@@ -242,6 +242,14 @@ def test_a_clock_that_goes_on_is_taken_as_it_is(store: SQLiteStore) -> None:
     assert (report.clock, report.notes) == (ahead.isoformat(), ())
 
 
+def test_a_half_life_that_a_scope_does_not_have_is_noted(store: SQLiteStore) -> None:
+    retention = RetentionPolicy(half_life_days=5)
+    report = Maintenance(store, [phase()], retention=retention).run(SCOPE, now=NOW).passes[0]
+    assert len(report.notes) == 1
+    assert "half_life_days is 5" in report.notes[0]
+    assert "30" in report.notes[0]
+
+
 def test_the_machine_s_clock_is_aware_utc() -> None:
     first, second = system_clock(), system_clock()
     assert first.utcoffset() == timedelta(0)

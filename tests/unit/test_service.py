@@ -397,5 +397,12 @@ def test_a_path_with_nothing_is_refused_where_nothing_is_to_be_made(tmp_path: Pa
     assert not (tmp_path / "none.db").exists()
 
 
+def test_a_store_names_its_scopes_and_what_is_wrong_with_it(memory: Memory) -> None:
+    for scope in (SCOPE, "acme"):
+        memory.ingest(turns(1), scope=scope)
+    assert memory.scopes() == ["acme", SCOPE]
+    assert memory.check() == []
+
+
 def test_hours_from_a_time() -> None:
     assert moment_after(NOW, 1.5) == NOW + timedelta(minutes=90)

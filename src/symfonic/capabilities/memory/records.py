@@ -351,11 +351,20 @@ def encode_content(content: Content) -> str:
         if content.flags:
             body["flags"] = list(content.flags)
         return canonical(body)
+    if isinstance(content, Entity):
+        return canonical(
+            {"name": content.name, "entity_kind": content.entity_kind,
+             "aliases": content.aliases, "confidence": content.confidence}
+        )  # fmt: skip
     return canonical(asdict(content))
 
 
 def _call_body(call: ToolCall) -> dict[str, Any]:
-    return {name: value for name, value in asdict(call).items() if value is not None}
+    body = {
+        "name": call.name, "id": call.id, "arguments": call.arguments, "result": call.result,
+        "ok": call.ok,
+    }  # fmt: skip
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def decode_content(kind: Kind, body: str | None) -> Content:
@@ -388,11 +397,14 @@ _EMPTY: Final[dict[Kind, dict[str, Any]]] = {
 }
 
 
+_ENCODER: Final = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+)
+
+
 def canonical(value: object) -> str:
     """JSON with sorted keys and no spaces: one text for one value, whatever built it."""
-    return json.dumps(
-        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
+    return _ENCODER.encode(value)
 
 
 def rounded(value: float) -> float:
