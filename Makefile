@@ -38,7 +38,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
 
 soak: $(VENV)/.dev
-	$(BIN)/pytest -m soak
+	SYMFONIC_HYPOTHESIS=soak $(BIN)/pytest -m soak tests/integration
+	SYMFONIC_HYPOTHESIS=soak $(BIN)/pytest tests/property
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -15,6 +15,7 @@ import pytest
 from symfonic.capabilities.memory import demo
 from symfonic.capabilities.memory.errors import RecordNotFound, UndoRefused
 from symfonic.capabilities.memory.policy import LearningPolicy
+from symfonic.capabilities.memory.stores.sqlite import store as sqlite_store
 from symfonic.capabilities.memory.testing.builders import NOW, make_memory
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def assert_gone(path: Path, words: tuple[str, ...]) -> None:
 def test_before_anything_is_forgotten_every_word_is_found_where_it_is_looked_for(
     memory: Memory, path: Path
 ) -> None:
+    fresh = {"role": "user", "text": "Let us ask Zephyrina Voss."}
+    memory.add_turn(fresh, scope=SCOPE, session=SESSION, now=LATER)
     memory.plan(scope=SCOPE, policy=POLICY, now=LATER)
     tables = found_in_tables(path, WORDS)
     assert {word for _, word in tables} == set(WORDS)
@@ -285,8 +288,10 @@ def test_a_receipt_holds_no_text_and_names_what_it_cannot_reach(memory: Memory) 
     assert any("export" in place for place in receipt.unreachable)
 
 
-def test_a_log_that_a_reader_holds_is_named_in_the_receipt(memory: Memory, path: Path) -> None:
-    memory.store._db.raw.execute("PRAGMA busy_timeout = 20")  # type: ignore[attr-defined]
+def test_a_log_that_a_reader_holds_is_named_in_the_receipt(
+    memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_store, "CHECKPOINT_WAIT_MS", 20)
     chosen = memory.find_forgettable(scope=SCOPE, session=SESSION)
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")

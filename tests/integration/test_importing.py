@@ -118,7 +118,6 @@ def test_an_ingest_goes_on_where_the_last_whole_batch_ended(
     assert (third.resumed, third.read, third.added, third.known) == (0, 45, 0, 45)
 
 
-@pytest.mark.xfail(reason="a batch's own counts are not in the mark that its transaction writes")
 def test_the_report_of_a_resumed_ingest_counts_what_was_added_before(
     memory: Memory, log: Callable[[int], Rows], now: datetime, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -329,7 +329,6 @@ def test_turns_after_the_run_s_clock_are_left_for_a_later_run(
     assert "Wilhelmina Quast" in entities(memory)
 
 
-@pytest.mark.xfail(reason="the use's pending row is dated by the record and cleared too early")
 def test_a_use_after_the_run_s_clock_counts_once_the_clock_has_passed_it(
     memory: Memory, now: datetime
 ) -> None:

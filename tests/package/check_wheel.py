@@ -37,7 +37,7 @@ def main() -> int:
         place = Path(folder)
         run(sys.executable, "-m", "build", "--wheel", "--outdir", place, root)
         (wheel,) = place.glob("*.whl")
-        peer, ours = ("--no-deps", PEER), (wheel,)
+        peer, ours = ["--no-deps", PEER], [str(wheel)]
         for name, order in {"ours-last": (peer, ours), "ours-first": (ours, peer)}.items():
             venv.create(place / name, with_pip=True)
             binaries = place / name / "bin"

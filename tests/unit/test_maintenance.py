@@ -417,6 +417,7 @@ def test_an_erased_record_makes_the_pass_plan_again(
 ) -> None:
     store, other = on_disk
     one, _ = tell(store, ["a", "b"])
+    other._db.raw.execute("PRAGMA busy_timeout = 1")  # its checkpoint waits for readers like ours
     meddling = Meddling(edit=lambda _: other.forget(SCOPE, [one], subscriptions=(READS,)), times=1)
     Maintenance(store, [phase(propose=meddling.propose)]).run(SCOPE, now=NOW)
     assert meddling.calls == 2

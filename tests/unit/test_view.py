@@ -66,7 +66,8 @@ def see(store: SQLiteStore) -> Iterator[Callable[..., View]]:
         snapshots.append(snapshot)
         facts: dict[str, Any] = {
             "now": NOW, "retention": RetentionPolicy(), "limits": RunLimits(),
-            "spread_since": AT, "unread": {}, "touching": {"strengthen"}, "fresh": {}, "spent": {}, "answers": {},
+            "spread_since": AT, "unread": {}, "touching": {"strengthen"},
+            "fresh": {}, "spent": {}, "answers": {},
         }  # fmt: skip
         return View(reader, **{**facts, **given})
 

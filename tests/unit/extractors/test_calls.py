@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def episode(id: str, *names: str, failed: Sequence[int] = ()) -> Record:  # noqa: A002
+def episode(id: str, *names: str, failed: Sequence[int] = ()) -> Record:
     calls = tuple(ToolCall(name=n, ok=i not in failed) for i, n in enumerate(names))
     return Record(
         id=RecordId(id), scope="a", kind="episode", key=None, session="s", recorded_at=AT,

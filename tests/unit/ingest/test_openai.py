@@ -73,9 +73,7 @@ def test_results_stand_on_their_calls_and_as_turns() -> None:
         {"role": "assistant", "content": "One failed."},
     )
     assert turns[0].calls == (
-        ToolCall(
-            name="build", id="a", arguments={"target": "x"}, result="built", ok=True
-        ),
+        ToolCall(name="build", id="a", arguments={"target": "x"}, result="built", ok=True),
         ToolCall(name="test", id="b", arguments={}, result="Error: 3 failed", ok=False),
     )
     assert [(t.role, t.name, t.text) for t in turns[1:3]] == [

@@ -29,7 +29,7 @@ DEPLOY = ScriptedProcedure(
 )
 
 
-def turn(id: str, text: str, *calls: str) -> Record:  # noqa: A002
+def turn(id: str, text: str, *calls: str) -> Record:
     content = Episode(role="user", calls=tuple(ToolCall(name=name) for name in calls))
     return Record(
         id=RecordId(id), scope="a", kind="episode", key=None, text=text, content=content

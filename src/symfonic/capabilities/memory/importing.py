@@ -7,6 +7,7 @@ whole batch ended. Nothing is held in memory but one batch.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from symfonic.capabilities.memory.scope import Scope
-    from symfonic.capabilities.memory.store import MemoryStore, Subscription, Turn
+    from symfonic.capabilities.memory.store import Ingested, MemoryStore, Subscription, Turn
 
 BATCH: Final = 1000
 """Turns a transaction: large enough to be quick, small enough that a live loop hardly waits."""
@@ -160,9 +161,8 @@ class _Import:
                 batch = []
         self._store(batch, before)
         if self.mark is not None and self.mark.number:
-            self.store.end_ingest(
-                self.scope, IngestMark(number=self.mark.number, counts=self._plain(before))
-            )
+            counts = {"counts": self._total(before)}
+            self.store.end_ingest(self.scope, IngestMark(number=self.mark.number, counts=counts))
         total = self._total(before)
         reading = self.reading
         return IngestReport(
@@ -179,19 +179,27 @@ class _Import:
     def _store(self, batch: Sequence[Turn], before: Mapping[str, int]) -> None:
         if self.file is not None:
             self.file.flush()
-        mark = None
-        if self.mark is not None and self.mark.number:
-            mark = IngestMark(number=self.mark.number, counts=self._plain(before))
         if batch:
+            marked = self.mark is not None and self.mark.number > 0
             added = self.store.add_turns(
                 self.scope, batch, now=self.now, subscriptions=self.subscriptions,
-                alignment=self.alignment, mark=mark,
+                alignment=self.alignment, mark=partial(self._mark, before) if marked else None,
             )  # fmt: skip
-            self.counts["added"] += added.added
-            self.counts["known"] += added.known
-            self.counts["forgotten"] += added.forgotten
+            if not marked:
+                self._count(added)
         if self.progress is not None:
             self.progress(self.reading.offset, self.reading.size)
+
+    def _count(self, added: Ingested) -> None:
+        self.counts["added"] += added.added
+        self.counts["known"] += added.known
+        self.counts["forgotten"] += added.forgotten
+
+    def _mark(self, before: Mapping[str, int], added: Ingested) -> IngestMark:
+        """How far the ingest has come with this batch; kept in the batch's own transaction."""
+        assert self.mark is not None
+        self._count(added)
+        return IngestMark(number=self.mark.number, counts=self._plain(before))
 
     def _total(self, before: Mapping[str, int]) -> dict[str, int]:
         reading = self.reading

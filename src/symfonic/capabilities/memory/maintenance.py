@@ -166,9 +166,9 @@ class Maintenance:
             last, fades = reader.state.last_clock, reader.state.half_life_hours / 24
         notes: tuple[str, ...] = ()
         if self.retention.half_life_days != fades:
+            asked = self.retention.half_life_days
             notes = (
-                f"half_life_days is {self.retention.half_life_days:g}, but this scope was made with "
-                f"{fades:g} and keeps it",
+                f"half_life_days is {asked:g}; this scope was made with {fades:g}, which stays",
             )
         if now is None:
             clock = self.clock()

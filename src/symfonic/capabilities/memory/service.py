@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Self
 
 from symfonic.capabilities.memory.changes import Group, add_record, edit_record, output_digest
@@ -95,7 +96,7 @@ class Memory:
         salt: bytes | None = None,
         retention: RetentionPolicy | None = None,
     ) -> Self:
-        """The memory at a path. ``salt`` keys the ids of scopes that are created, random if unset.
+        """The memory at a path. ``salt`` (1 to 64 bytes) keys new scopes' ids; random if unset.
 
         Raises ``StoreUnavailable``, ``SchemaMismatch``.
         """
@@ -439,8 +440,10 @@ class Memory:
         return where
 
     def _ensure(self, scope: Scope) -> None:
+        """Make the scope where it is new; each scope's ids are keyed with a salt of its own."""
+        salt = self._salt and blake2b(scope.path.encode(), key=self._salt, digest_size=16).digest()
         self.store.ensure_scope(
-            scope, half_life_hours=self._retention.half_life_days * 24, salt=self._salt
+            scope, half_life_hours=self._retention.half_life_days * 24, salt=salt
         )
 
     def _now(self, now: datetime | None) -> datetime:

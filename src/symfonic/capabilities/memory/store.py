@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -405,12 +405,12 @@ class MemoryStore(Protocol):
         now: datetime,
         subscriptions: Sequence[Subscription],
         alignment: Any = None,  # noqa: ANN401 - a store's own state
-        mark: IngestMark | None = None,
+        mark: Callable[[Ingested], IngestMark] | None = None,
     ) -> Ingested:
         """Insert what is new; skip what is known, re-sent or was forgotten, and say how many.
 
         ``alignment`` is what :meth:`new_alignment` gave, for all batches of one ingest; ``mark`` is
-        kept in the same transaction.
+        told what became of the batch, and what it gives is kept in the same transaction.
         """
         ...  # fmt: skip
 

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from symfonic.capabilities.memory.records import (
     VISIBLE_STATES,
     Entity,
+    Episode,
     Procedure,
     encode_content,
 )
+from symfonic.capabilities.memory.stores.sqlite.batch import trace
 from symfonic.capabilities.memory.stores.sqlite.rows import (
     CONTEXT_SPAN,
     array,
@@ -45,6 +47,7 @@ UNREACHABLE = (
 class Erasure:
     """What one forgetting did, by id and table; it holds no text."""
 
+    salt: bytes = field(repr=False)
     forgotten: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     rows: Counter[str] = field(default_factory=Counter)
@@ -57,7 +60,7 @@ def erase(
 ) -> Erasure:
     """Erase the records within an open write transaction."""
     path = state.path
-    done = Erasure(counter=state.counter)
+    done = Erasure(salt=state.salt, counter=state.counter)
     gone = {record.id: record for record in _records(db, path, ids)}
     derived = [r for r in _derived_of(db, path, sorted(gone)) if r.id not in gone]
     support = _support_left(db, path, [r.id for r in derived], set(gone))
@@ -116,7 +119,10 @@ def _drop(db: Connection, path: str, record: Record, done: Erasure, *, tombstone
     bound: dict[str, Any] = {"scope": path, "id": record.id}
     if tombstone:
         done.counter += 1
-        db.execute("entomb_record", {**bound, "version": done.counter})
+        mark = None
+        if isinstance(record.content, Episode):
+            mark = trace(done.salt, record.session or "", record.text, record.content)
+        db.execute("entomb_record", {**bound, "version": done.counter, "trace": mark})
     else:
         db.execute("delete_record", bound)
     done.rows["record"] += 1

@@ -155,6 +155,14 @@ CROSS JOIN record AS r ON r.scope = :scope AND r.id = i.value
 WHERE r.state <> 'forgotten'
 ON CONFLICT (scope, phase, record) DO UPDATE SET stamp = excluded.stamp;
 
+-- name: touch_used
+-- An unread row for a used record, from the hour of the use on.
+INSERT INTO pending (scope, phase, at, record, stamp)
+SELECT scope, :phase, max(at, :at), id, :stamp FROM record
+WHERE scope = :scope AND id = :id AND state <> 'forgotten'
+ON CONFLICT (scope, phase, record)
+DO UPDATE SET stamp = excluded.stamp, at = max(at, excluded.at);
+
 -- name: later_episodes
 -- The episodes with tool calls that follow a position of a session within a span.
 SELECT id FROM record WHERE scope = :scope AND session = :session
@@ -631,9 +639,9 @@ SELECT l.target, l.source FROM json_each(:ids) AS i
 CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = 'mentions';
 
 -- name: entomb_record
--- What is left of a forgotten record: its id.
+-- What is left of a forgotten record: its id and, of a turn, a digest of what was said where.
 UPDATE record SET state = 'forgotten', version = :version, key = NULL, text = NULL, body = NULL,
-       session = NULL, position = NULL, occurred_at = NULL, until = NULL, status = NULL,
+       session = :trace, position = NULL, occurred_at = NULL, until = NULL, status = NULL,
        strength = 0, pinned = 0
 WHERE scope = :scope AND id = :id;
 
@@ -760,3 +768,13 @@ FROM record WHERE scope = :scope AND session = :session
                  - :span
  AND kind = 'episode' AND state <> 'forgotten' AND instr(body, '"calls":[') > 0
 ORDER BY position DESC, seq DESC;
+
+-- name: any_forgotten
+-- Whether the scope has tombstones of episodes.
+SELECT 1 FROM record WHERE scope = :scope AND kind = 'episode' AND state = 'forgotten' LIMIT 1;
+
+-- name: forgotten_traces
+-- Which of these digests a tombstone keeps.
+SELECT DISTINCT r.session FROM json_each(:traces) AS i
+CROSS JOIN record AS r ON r.scope = :scope AND r.session = i.value
+WHERE r.state = 'forgotten';

@@ -19,6 +19,7 @@ from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.store import Hit, PendingRow, ScopeState
 from symfonic.capabilities.memory.stores.sqlite.rows import (
     CONTEXT_SPAN,
+    HOUR,
     LARGEST,
     array,
     scope_token,
@@ -43,8 +44,6 @@ TALLY_CAP = 1000
 
 DEGREE_CAP = 1000
 """The links of a record that its degree counts: a hub beyond it is damped as one of this size."""
-
-_HOUR = 3_600_000_000
 
 
 class SQLiteReader:
@@ -223,7 +222,7 @@ class SQLiteReader:
         bound = {
             "scope": self._path,
             "ids": array(ids),
-            "until": moment // _HOUR,
+            "until": moment // HOUR,
             "cap": min(per_record, LARGEST),
         }
         found = [
@@ -234,7 +233,7 @@ class SQLiteReader:
         for record, mentions in self._numbers("get_mention_uses", bound):
             hours: Counter[int] = Counter()
             for at, count in json.loads(mentions):
-                hours[at // _HOUR] += count
+                hours[at // HOUR] += count
             found += [
                 Use(record=record, hour=hour, kind="mention", weight=float(count))
                 for hour, count in hours.items()

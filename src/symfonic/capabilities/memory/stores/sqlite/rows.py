@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 CONTEXT_SPAN = 50
 """How many positions of a session are looked through for turns with tool calls."""
 
+HOUR = 3_600_000_000
+"""An hour in microseconds: uses count whole hours."""
+
 LARGEST = 2**62
 """The largest whole number that is bound: a policy may say more, a row count cannot be more."""
 

@@ -16,6 +16,7 @@ from symfonic.capabilities.memory.records import (
     Seen,
     canonical,
     from_microseconds,
+    identify,
     to_microseconds,
 )
 from symfonic.capabilities.memory.store import (
@@ -30,19 +31,21 @@ from symfonic.capabilities.memory.store import (
 from symfonic.capabilities.memory.stores.sqlite import commit as writing
 from symfonic.capabilities.memory.stores.sqlite import dump as dumping
 from symfonic.capabilities.memory.stores.sqlite import lease as leasing
+from symfonic.capabilities.memory.stores.sqlite.alignment import Alignment
 from symfonic.capabilities.memory.stores.sqlite.connection import (
+    BUSY_TIMEOUT_MS,
     Connection,
     file_exists,
     migrate,
     translated,
 )
 from symfonic.capabilities.memory.stores.sqlite.forget import UNREACHABLE, erase
-from symfonic.capabilities.memory.stores.sqlite.ingest import Alignment, insert_turns
+from symfonic.capabilities.memory.stores.sqlite.ingest import insert_turns
 from symfonic.capabilities.memory.stores.sqlite.reader import SQLiteReader, to_state
-from symfonic.capabilities.memory.stores.sqlite.rows import to_run
+from symfonic.capabilities.memory.stores.sqlite.rows import HOUR, to_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.changes import Change
@@ -51,6 +54,9 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.store import Lease, Subscription, Turn
 
 SALT_BYTES = 16
+
+CHECKPOINT_WAIT_MS = 1_000
+"""How long moving the log into the file waits for readers; who held it is said, not waited out."""
 
 
 class SQLiteStore:
@@ -145,7 +151,7 @@ class SQLiteStore:
         now: datetime,
         subscriptions: Sequence[Subscription],
         alignment: Alignment | None = None,
-        mark: IngestMark | None = None,
+        mark: Callable[[Ingested], IngestMark] | None = None,
     ) -> Ingested:
         with self._writing(scope) as state:
             added, counter = insert_turns(
@@ -154,7 +160,7 @@ class SQLiteStore:
             )  # fmt: skip
             self._advance(state, counter=counter, visible=added.added)
             if mark is not None:
-                self._write_mark(scope, mark, status="planned")
+                self._write_mark(scope, mark(added), status="planned")
         return added
 
     def new_alignment(self) -> Alignment:
@@ -162,6 +168,7 @@ class SQLiteStore:
 
     def begin_ingest(self, scope: Scope, source: str, *, now: datetime) -> IngestMark:
         with self._writing(scope) as state:
+            source = identify(state.salt, "ingest", source)
             bound = {"scope": scope.path, "source": source}
             row = self._db.execute("unfinished_ingest", bound).fetchone()
             if row is not None:
@@ -205,8 +212,14 @@ class SQLiteStore:
                 )  # fmt: skip
             for subscription in subscriptions:
                 if subscription.reads_touched:
-                    touched = {use.record for use in uses}
-                    writing.touch(self._db, scope.path, subscription.phase, touched, counter)
+                    self._db.executemany(
+                        "touch_used",
+                        (
+                            {"scope": scope.path, "phase": subscription.phase, "id": use.record,
+                             "at": use.hour * HOUR, "stamp": counter}
+                            for use in sorted(uses, key=lambda u: (u.record, u.hour, u.kind))
+                        ),
+                    )  # fmt: skip
             self._advance(state, counter=counter)
 
     # -- leases
@@ -379,10 +392,13 @@ class SQLiteStore:
         if self.path == ":memory:":
             return True
         with self._lock:
+            self._db.raw.execute(f"PRAGMA busy_timeout = {CHECKPOINT_WAIT_MS}")
             try:
                 busy, _, _ = self._db.raw.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
             except sqlite3.OperationalError:  # a reader or another process holds the log
                 return False
+            finally:
+                self._db.raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         return not busy
 
 

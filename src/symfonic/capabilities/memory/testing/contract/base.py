@@ -85,9 +85,7 @@ def write(store: MemoryStore, *rows: Record | Link, scope: Scope = OWN) -> int:
 
 def commit(store: MemoryStore, *changes: Change, scope: Scope = OWN, **rest: Any) -> int:  # noqa: ANN401
     """Commit changes as a user's run; the run's number."""
-    return store.commit(
-        scope, Commit(kind="user", clock=NOW, changes=changes, **rest), lease=rest.get("lease")
-    )
+    return store.commit(scope, Commit(kind="user", clock=NOW, changes=changes, **rest), lease=None)
 
 
 def edit(before: Record, after: Record, group: Group = SETUP) -> Change:

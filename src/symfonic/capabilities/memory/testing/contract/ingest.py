@@ -146,7 +146,8 @@ class IngestContract(ContractBase):
         mark = store.begin_ingest(OWN, "digest", now=NOW)
         assert not mark.counts
         kept = type(mark)(number=mark.number, counts={"checkpoint": 7})
-        store.add_turns(OWN, make_session(*TALK), now=NOW, subscriptions=(), mark=kept)
+        turns = make_session(*TALK)
+        store.add_turns(OWN, turns, now=NOW, subscriptions=(), mark=lambda _: kept)
         assert store.begin_ingest(OWN, "digest", now=NOW) == kept
         store.end_ingest(OWN, kept)
         again = store.begin_ingest(OWN, "digest", now=NOW)
