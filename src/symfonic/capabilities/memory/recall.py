@@ -142,11 +142,16 @@ def _candidates(
     hits = reader.search(expression(asked), kinds=kinds, limit=weights.candidates)
     matcher = Matcher(asked.terms)
     found = [Candidate(record=hit.record, match=matcher.match(hit.record)) for hit in hits]
-    found = [c for c in found if c.match is not None and c.match.found]
+    matched = [c for c in found if c.match is not None and c.match.found]
+    found = [c for c in matched if c.record.kind != "summary"]
+    summaries = [c for c in matched if c.record.kind == "summary"]
     named = score_text(found, asked, stored=reader.state.visible, weights=weights)
     if "episode" in kinds:
         found = add_context(reader, found, named=named, weights=weights)
+    score_text(summaries, asked, stored=reader.state.visible, weights=weights)
     _scale(found)
+    _scale(summaries)
+    found += summaries
     _hold_below_sources(reader, found)
     near = near_spellings(reader, asked, found, kinds)
     return [*found, *near], len(hits) == weights.candidates
@@ -162,11 +167,16 @@ def _scale(candidates: Sequence[Candidate]) -> None:
 
 
 def _hold_below_sources(reader: MemoryReader, candidates: Sequence[Candidate]) -> None:
-    """Give derived records their evidence, and no more than the best score among it."""
+    """Give derived records their evidence, and no more than the best score among it.
+
+    A summary comes after everything that is not one: it says again what others say, and must not
+    push a source off the page. Where room is short it stands for its sources instead.
+    """
     derived = {c.record.id: c for c in candidates if c.record.kind != "episode"}
     if not derived:
         return
     scores = {c.record.id: c.total for c in candidates}
+    least = min((c.total for c in candidates if c.record.kind != "summary"), default=None)
     evidence: dict[str, list[RecordId]] = {}
     for link in reader.links(
         sorted(derived), kinds=("evidence", "summarises"), direction="out",
@@ -175,9 +185,11 @@ def _hold_below_sources(reader: MemoryReader, candidates: Sequence[Candidate]) -
         evidence.setdefault(link.source, []).append(link.target)
     for i, candidate in derived.items():
         candidate.evidence = tuple(sorted(set(evidence.get(i, ()))))
-        best = max(
-            (scores[source] for source in candidate.evidence if source in scores), default=None
-        )
+        if candidate.record.kind == "summary":
+            best = least
+        else:
+            known = [scores[source] for source in candidate.evidence if source in scores]
+            best = max(known, default=None)
         if best is not None and candidate.total > best:
             candidate.parts["source_cap"] = best - candidate.total
 
@@ -210,7 +222,7 @@ def _ranked(
     ranked = sorted(candidates, key=_order)
     if asked.order is None:
         return ranked
-    matched = [c for c in ranked if c.match is not None]
+    matched = [c for c in ranked if c.match is not None and c.record.kind != "summary"]
     fullest = max((c.match.found for c in matched if c.match is not None), default=0)
     comparable = [c for c in matched if c.match is not None and 2 * c.match.found >= fullest]
     comparable = comparable[: weights.comparable]
@@ -222,12 +234,15 @@ def _ranked(
     return [*by_time, *exact]
 
 
-def _order(candidate: Candidate) -> tuple[bool, float, int, bool, int, int, str]:
-    """Exact before near; then score, nearest scope, source before derived, strength, time, id."""
+def _order(candidate: Candidate) -> tuple[bool, bool, float, int, bool, int, int, str]:
+    """Exact before near, a summary last; then score, nearest scope, source before derived, strength,
+    time, id.
+    """
     record = candidate.record
     return (
-        candidate.approximate, -round(candidate.total, _DECIMALS), -record.scope.count("/"),
-        record.kind != "episode", -record.strength, -to_microseconds(record.at), record.id,
+        candidate.approximate, record.kind == "summary", -round(candidate.total, _DECIMALS),
+        -record.scope.count("/"), record.kind != "episode", -record.strength,
+        -to_microseconds(record.at), record.id,
     )  # fmt: skip
 
 
