@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _MANY: Final = 2**31
 
+SHORTEST: Final = 8
+"""The least of an id that is taken for it: what is erased must not be a slip of the hand."""
+
 
 def forgettable(
     reader: MemoryReader, *, records: Sequence[str], session: str | None, entity: str | None
@@ -23,16 +26,26 @@ def forgettable(
 
     Raises ``RecordNotFound`` for an id or a name that is not there.
     """
-    path = reader.state.path
-    chosen: set[RecordId] = {r.id for r in reader.records(records) if r.scope == path}
-    missing = sorted(set(records) - chosen)
-    if missing:
-        raise RecordNotFound(f"There is no record {missing[0]} in scope {path}.")
+    chosen = {whole_id(reader, i) for i in records}
     if session is not None:
         chosen |= set(reader.session_episodes(session))
     if entity is not None:
         chosen |= _about_entity(reader, entity)
     return sorted(chosen)
+
+
+def whole_id(reader: MemoryReader, beginning: str) -> RecordId:
+    """The id of the scope's own record that begins like this. Raises ``RecordNotFound``."""
+    found = reader.ids_like(beginning) if len(beginning) >= SHORTEST else []
+    if len(found) == 1:
+        return found[0]
+    path = reader.state.path
+    if found:
+        raise RecordNotFound(f"Several records of scope {path} begin with {beginning}; give more.")
+    raise RecordNotFound(
+        f"There is no record {beginning} in scope {path}. Name it by the id that recall shows, or "
+        f"by at least {SHORTEST} characters of it."
+    )
 
 
 def _about_entity(reader: MemoryReader, name: str) -> set[RecordId]:

@@ -15,6 +15,12 @@ from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.packing import pack, shown_text
 from symfonic.capabilities.memory.recall_context import add_context
 from symfonic.capabilities.memory.recall_matching import Matcher
+from symfonic.capabilities.memory.recall_placing import (
+    hold_below_sources,
+    set_apart,
+    stands_apart,
+    with_procedure,
+)
 from symfonic.capabilities.memory.recall_query import expression, query_terms
 from symfonic.capabilities.memory.recall_scoring import (
     DEFAULT_WEIGHTS,
@@ -47,6 +53,8 @@ RECALLED_KINDS: Final[tuple[Kind, ...]] = ("episode", "fact", "summary", "note",
 
 _DECIMALS: Final = 3
 """Scores closer than a thousandth are equal to a reader: strength, then time, decides."""
+_SUMMARY_ROOM: Final = 50
+"""Hits asked for beyond the candidates, so that summaries among them take no other row's place."""
 _FAST_CLOCK: Final = timedelta(hours=24)
 """A turn stated to be later than it was recorded by more than this has no known time."""
 _MOST_EVIDENCE: Final = 500
@@ -139,7 +147,16 @@ def _candidates(
     reader: MemoryReader, asked: Query, kinds: Sequence[Kind], weights: RecallWeights
 ) -> tuple[list[Candidate], bool]:
     """Everything that is considered, weighed; and whether the index held more than was taken."""
-    hits = reader.search(expression(asked), kinds=kinds, limit=weights.candidates)
+    most = weights.candidates
+    hits = reader.search(expression(asked), kinds=kinds, limit=most + _SUMMARY_ROOM)
+    summed = [hit for hit in hits if hit.record.kind == "summary"]
+    hits = [hit for hit in hits if hit.record.kind != "summary"][:most]
+    cut = len(hits) == most
+    if cut and "procedure" in kinds:
+        known = {hit.record.id for hit in hits}
+        few = reader.search(expression(asked), kinds=("procedure",), limit=weights.comparable)
+        hits += [hit for hit in few if hit.record.id not in known]
+    hits += summed
     matcher = Matcher(asked.terms)
     found = [Candidate(record=hit.record, match=matcher.match(hit.record)) for hit in hits]
     matched = [c for c in found if c.match is not None and c.match.found]
@@ -152,9 +169,10 @@ def _candidates(
     _scale(found)
     _scale(summaries)
     found += summaries
-    _hold_below_sources(reader, found)
+    set_apart(found, asked)
+    hold_below_sources(reader, found)
     near = near_spellings(reader, asked, found, kinds)
-    return [*found, *near], len(hits) == weights.candidates
+    return [*found, *near], cut
 
 
 def _scale(candidates: Sequence[Candidate]) -> None:
@@ -164,34 +182,6 @@ def _scale(candidates: Sequence[Candidate]) -> None:
         candidate.parts = {
             name: part / max(1.0, best) for name, part in candidate.parts.items() if part
         }
-
-
-def _hold_below_sources(reader: MemoryReader, candidates: Sequence[Candidate]) -> None:
-    """Give derived records their evidence, and no more than the best score among it.
-
-    A summary comes after everything that is not one: it says again what others say, and must not
-    push a source off the page. Where room is short it stands for its sources instead.
-    """
-    derived = {c.record.id: c for c in candidates if c.record.kind != "episode"}
-    if not derived:
-        return
-    scores = {c.record.id: c.total for c in candidates}
-    least = min((c.total for c in candidates if c.record.kind != "summary"), default=None)
-    evidence: dict[str, list[RecordId]] = {}
-    for link in reader.links(
-        sorted(derived), kinds=("evidence", "summarises"), direction="out",
-        per_record=_MOST_EVIDENCE,
-    ):  # fmt: skip
-        evidence.setdefault(link.source, []).append(link.target)
-    for i, candidate in derived.items():
-        candidate.evidence = tuple(sorted(set(evidence.get(i, ()))))
-        if candidate.record.kind == "summary":
-            best = least
-        else:
-            known = [scores[source] for source in candidate.evidence if source in scores]
-            best = max(known, default=None)
-        if best is not None and candidate.total > best:
-            candidate.parts["source_cap"] = best - candidate.total
 
 
 def _is_current(record: Record, moment: datetime, *, as_of: datetime | None) -> bool:
@@ -219,10 +209,10 @@ def _ranked(
     candidates: Sequence[Candidate], asked: Query, now: datetime, weights: RecallWeights
 ) -> list[Candidate]:
     """Best first, in a total order. Where the question asks for an end of time, it decides."""
-    ranked = sorted(candidates, key=_order)
+    ranked = with_procedure(sorted(candidates, key=_order), asked)
     if asked.order is None:
         return ranked
-    matched = [c for c in ranked if c.match is not None and c.record.kind != "summary"]
+    matched = [c for c in ranked if c.match is not None and not stands_apart(c.record)]
     fullest = max((c.match.found for c in matched if c.match is not None), default=0)
     comparable = [c for c in matched if c.match is not None and 2 * c.match.found >= fullest]
     comparable = comparable[: weights.comparable]
@@ -235,12 +225,12 @@ def _ranked(
 
 
 def _order(candidate: Candidate) -> tuple[bool, bool, float, int, bool, int, int, str]:
-    """Exact before near, a summary last; then score, nearest scope, source before derived, strength,
-    time, id.
+    """Exact before near, what stands apart last; then score, nearest scope, source before derived,
+    strength, time, id.
     """
     record = candidate.record
     return (
-        candidate.approximate, record.kind == "summary", -round(candidate.total, _DECIMALS),
+        candidate.approximate, stands_apart(record), -round(candidate.total, _DECIMALS),
         -record.scope.count("/"), record.kind != "episode", -record.strength,
         -to_microseconds(record.at), record.id,
     )  # fmt: skip

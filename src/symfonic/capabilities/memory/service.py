@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from symfonic.capabilities.memory.changes import Group, add_record, edit_record, output_digest
 from symfonic.capabilities.memory.compose import compose_collaborators
-from symfonic.capabilities.memory.erasure import forgettable
+from symfonic.capabilities.memory.erasure import forgettable, whole_id
 from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.importing import IngestReport, import_source
 from symfonic.capabilities.memory.ingest.inputs import turns_from_messages
@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 
 _HOUR = 3_600_000_000
 _MANY = 2**31
+
+DEFAULT_LIMIT = 10
+"""How many items recall gives when neither a limit nor a token budget is stated."""
 
 
 class Memory:
@@ -192,7 +195,7 @@ class Memory:
         query: str,
         *,
         scope: str,
-        limit: int | None = 10,
+        limit: int | None = None,
         token_budget: int | None = None,
         kinds: Sequence[Kind] | None = None,
         offset: int = 0,
@@ -203,8 +206,11 @@ class Memory:
     ) -> Recall:
         """What answers ``query``, from this scope and its ancestors; see :func:`recall`.
 
-        Each returned record counts as used in this hour unless ``record_uses`` is false.
+        ``limit`` is 10 unless a ``token_budget`` bounds the answer. Each returned record counts as
+        used in this hour unless ``record_uses`` is false.
         """
+        if limit is None and token_budget is None:
+            limit = DEFAULT_LIMIT
         where, moment = Scope(scope), self._now(now)
         unknown = sorted(set(kinds or ()) - set(KINDS))
         if unknown:
@@ -318,6 +324,24 @@ class Memory:
         self.flush_uses()
         return self.maintenance().undo(scope, number, groups=groups, now=now)
 
+    def undo_all(self, first: str, last: str, *, now: datetime | None = None) -> list[RunReport]:
+        """Take back every committed run from ``last`` down to ``first``: a whole sleep, say.
+
+        Runs between them that were undone before, or were undos, are passed over. Raises
+        ``UndoRefused`` where later runs build on them; what was taken back until then stays so.
+        """
+        scope, begin = split_run_id(first)
+        other, end = split_run_id(last)
+        if other != scope or end < begin:
+            raise InputError(f"{first} to {last} is no range of runs of one scope.")
+        done = []
+        for number in range(end, begin - 1, -1):
+            row = self.run(run_id(scope, number))
+            standing = row.status == "committed" and row.kind not in {"undo", "ingest"}
+            if standing and any(j.undone_by is None for j in self.diff(run_id(scope, number))):
+                done.append(self.undo(run_id(scope, number), now=now))
+        return done
+
     def run(self, run: str) -> RunRow:
         """One run. Raises ``RecordNotFound``."""
         scope, number = split_run_id(run)
@@ -405,6 +429,17 @@ class Memory:
         where = Scope(scope)
         self.flush_uses()
         return self.store.forget(where, ids, subscriptions=self._subscriptions)
+
+    def preview_forget(self, ids: Sequence[str], *, scope: str) -> Receipt:
+        """What :meth:`forget` would erase, in ids and counts; nothing is written."""
+        where = Scope(scope)
+        self.flush_uses()
+        return self.store.forget(where, ids, subscriptions=self._subscriptions, preview=True)
+
+    def record(self, i: str, *, scope: str) -> Record:
+        """One of the scope's own records, by its id or a beginning of it of 8 characters."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            return reader.records([whole_id(reader, i)])[0]
 
     def export(self, *, scope: str) -> Iterator[dict[str, Any]]:
         """Every row of the scope, tombstones and history included, as plain values."""

@@ -343,6 +343,10 @@ class MemoryReader(Protocol):
         """This scope's visible records of these kinds, newest first."""
         ...
 
+    def ids_like(self, beginning: str) -> list[RecordId]:
+        """The scope's ids, not forgotten, with this beginning; two at most."""
+        ...
+
     def session_episodes(self, session: str) -> list[RecordId]:
         """The ids of a session's episodes."""
         ...
@@ -468,9 +472,17 @@ class MemoryStore(Protocol):
         ...
 
     def forget(
-        self, scope: Scope, ids: Sequence[str], *, subscriptions: Sequence[Subscription]
+        self,
+        scope: Scope,
+        ids: Sequence[str],
+        *,
+        subscriptions: Sequence[Subscription],
+        preview: bool = False,
     ) -> Receipt:
-        """Erase records and all that only they support, from every table, index and plan."""
+        """Erase records and all that only they support, from every table, index and plan.
+
+        With ``preview`` nothing is written; the receipt says what would have been.
+        """
         ...
 
     def dump(self, scope: Scope) -> Iterator[dict[str, Any]]:

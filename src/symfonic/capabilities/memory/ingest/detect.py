@@ -209,7 +209,19 @@ def _is_responses(value: Mapping[str, Any]) -> bool:
     return _type_of(value) in _RESPONSES_TYPES or not _RESPONSES_PARTS.isdisjoint(types)
 
 
+def _is_own_export(value: Mapping[str, Any]) -> bool:
+    return value.get("format") == "symfonic-memory" or (
+        value.get("table") in {"scope", "record", "link"} and "scope" in value
+    )
+
+
+def _is_reject(value: Mapping[str, Any]) -> bool:
+    return value.keys() == {"line", "offset", "reason", "text"}
+
+
 _FOREIGN: Final[tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...]] = (
+    ("symfonic export (bring it in with 'symfonic-memory import')", _is_own_export),
+    ("symfonic reject file (mend its lines and ingest those)", _is_reject),
     ("ChatGPT export", lambda v: isinstance(v.get("mapping"), Mapping)),
     ("Claude.ai export", _has("chat_messages")),
     ("Claude Code", _is_claude_code),

@@ -778,3 +778,8 @@ SELECT 1 FROM record WHERE scope = :scope AND kind = 'episode' AND state = 'forg
 SELECT DISTINCT r.session FROM json_each(:traces) AS i
 CROSS JOIN record AS r ON r.scope = :scope AND r.session = i.value
 WHERE r.state = 'forgotten';
+
+-- name: ids_like
+-- Two ids between a beginning and the first text after it: ids are hexadecimal.
+SELECT id FROM record WHERE scope = :scope AND id >= :from AND id < :to AND state <> 'forgotten'
+ORDER BY id LIMIT 2;

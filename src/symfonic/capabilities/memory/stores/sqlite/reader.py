@@ -306,6 +306,10 @@ class SQLiteReader:
         rows = self._db.rows("all_records", {"scope": self._path})
         return [RecordId(str(row[0])) for row in rows]
 
+    def ids_like(self, beginning: str) -> list[RecordId]:
+        bound = {"scope": self._path, "from": beginning, "to": beginning + "g"}
+        return [RecordId(str(row[0])) for row in self._db.rows("ids_like", bound)]
+
     def session_episodes(self, session: str) -> list[RecordId]:
         rows = self._db.rows("records_where", {"scope": self._path, "session": session})
         return [RecordId(str(row[0])) for row in rows]

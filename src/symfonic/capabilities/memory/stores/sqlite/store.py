@@ -39,7 +39,7 @@ from symfonic.capabilities.memory.stores.sqlite.connection import (
     migrate,
     translated,
 )
-from symfonic.capabilities.memory.stores.sqlite.forget import UNREACHABLE, erase
+from symfonic.capabilities.memory.stores.sqlite.forget import UNREACHABLE, Erasure, erase
 from symfonic.capabilities.memory.stores.sqlite.ingest import insert_turns
 from symfonic.capabilities.memory.stores.sqlite.reader import SQLiteReader, to_state
 from symfonic.capabilities.memory.stores.sqlite.rows import HOUR, to_run
@@ -57,6 +57,10 @@ SALT_BYTES = 16
 
 CHECKPOINT_WAIT_MS = 1_000
 """How long moving the log into the file waits for readers; who held it is said, not waited out."""
+
+
+class _PreviewOnly(Exception):
+    """What was done is taken back: it was done to be counted."""
 
 
 class SQLiteStore:
@@ -293,12 +297,25 @@ class SQLiteStore:
     # -- erasure
 
     def forget(
-        self, scope: Scope, ids: Sequence[str], *, subscriptions: Sequence[Subscription]
+        self,
+        scope: Scope,
+        ids: Sequence[str],
+        *,
+        subscriptions: Sequence[Subscription],
+        preview: bool = False,
     ) -> Receipt:
-        with self._writing(scope) as state:
-            done = erase(self._db, state, ids, subscriptions)
-            self._advance(state, counter=done.counter, visible=done.visible)
-        unreachable = UNREACHABLE + self._scour()
+        done = Erasure(salt=b"")
+        unreachable: tuple[str, ...] = UNREACHABLE
+        try:
+            with self._writing(scope) as state:
+                done = erase(self._db, state, ids, subscriptions)
+                self._advance(state, counter=done.counter, visible=done.visible)
+                if preview:
+                    raise _PreviewOnly  # noqa: TRY301 - the way out of the transaction
+        except _PreviewOnly:
+            pass
+        else:
+            unreachable += self._scour()
         return Receipt(
             scope=scope.path,
             forgotten=tuple(RecordId(i) for i in done.forgotten),

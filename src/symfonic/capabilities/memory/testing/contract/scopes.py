@@ -71,6 +71,7 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "answers": lambda r, _, __: r.answers([f"q-{scope.path}" for scope in SCOPES]),
     "undone": lambda r, ids, _: r.undone("old", ids),
     "undone_sources": lambda r, _, __: r.undone_sources("old"),
+    "ids_like": lambda r, ids, _: [i for each in ids for i in r.ids_like(each)],
     "derived_of": lambda r, ids, _: r.derived_of(ids),
     "search": lambda r, _, __: r.search('"kettle"', kinds=KINDS, limit=100),
     "neighbours": lambda r, _, records: (
