@@ -325,10 +325,6 @@ class MemoryReader(Protocol):
         """The sources of every undone group of a phase, for one that is driven by state."""
         ...
 
-    def derived_of(self, ids: Sequence[str]) -> list[Record]:
-        """This scope's derived records that have one of these as evidence."""
-        ...
-
     def search(self, expression: str, *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
         """Visible records of this scope and its ancestors matching a full-text expression."""
         ...
@@ -465,10 +461,6 @@ class MemoryStore(Protocol):
 
     def commit_plan(self, scope: Scope, number: int, *, lease: Lease) -> None:
         """Commit a planned run under its own number. Raises ``StaleWrite`` where it went stale."""
-        ...
-
-    def set_report(self, scope: Scope, number: int, report: Mapping[str, Any]) -> None:
-        """Complete a run's report with what is known only after its commit."""
         ...
 
     def forget(

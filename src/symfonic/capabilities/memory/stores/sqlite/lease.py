@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,8 +125,3 @@ def _start(pid: int) -> str:
     except OSError:
         return ""
     return stat.rpartition(")")[2].split()[19]
-
-
-def wall_clock() -> datetime:
-    """The machine's clock: a lease's term is real time, whatever clock a run is given."""
-    return datetime.now(UTC)

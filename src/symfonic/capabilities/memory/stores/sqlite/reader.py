@@ -260,10 +260,6 @@ class SQLiteReader:
         rows = self._db.rows("undone_sources", {"scope": self._path, "phase": phase})
         return sorted(RecordId(str(row[0])) for row in rows)
 
-    def derived_of(self, ids: Sequence[str]) -> list[Record]:
-        rows = self._db.rows("derived_of", {"scope": self._path, "ids": array(ids)})
-        return sorted((to_record(row) for row in rows), key=lambda r: r.id)
-
     def search(self, expression: str, *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
         tokens = " OR ".join(f'"{scope_token(path)}"' for path in self._order)
         bound = {

@@ -285,15 +285,6 @@ class SQLiteStore:
             writing.write_run(self._db, state, commit, number=number)
         self._checkpoint("PASSIVE")
 
-    def set_report(self, scope: Scope, number: int, report: Mapping[str, Any]) -> None:
-        with self._writing(scope):
-            row = self._db.execute("get_run", {"scope": scope.path, "number": number}).fetchone()
-            self._db.execute(
-                "update_run",
-                {"scope": scope.path, "number": number, "status": row[3], "input": row[9],
-                 "report": json.dumps(dict(report), ensure_ascii=False)},
-            )  # fmt: skip
-
     # -- erasure
 
     def forget(

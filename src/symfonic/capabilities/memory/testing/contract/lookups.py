@@ -87,7 +87,6 @@ class LookupContract(ContractBase):
             assert reader.uses([], until=NOW, per_record=9) == []
             assert reader.answers([]) == {}
             assert reader.undone("testing", []) == {}
-            assert reader.derived_of([]) == []
             assert reader.neighbours([], distance=3) == []
             assert reader.list_records(kinds=[], limit=9) == []
             assert reader.search('"kettle"', kinds=[], limit=9) == []
@@ -123,7 +122,6 @@ class LookupContract(ContractBase):
             assert {row.key for row in found} == set(ids)
             assert {u.record for u in reader.uses(asked, until=NOW, per_record=9)} == set(ids)
             assert reader.answers(asked) == {i: i for i in ids}
-            assert {r.id for r in reader.derived_of(asked)} == {"n1"}
 
     def test_a_forgotten_record_is_found_by_its_state_only(self, store: MemoryStore) -> None:
         write(store, make_episode("e1"))

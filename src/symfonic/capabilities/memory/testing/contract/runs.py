@@ -250,13 +250,6 @@ class RunContract(ContractBase):
             with pytest.raises(RecordNotFound):
                 store.load_plan(OWN, missing)
 
-    def test_a_report_is_completed_in_place(self, store: MemoryStore) -> None:
-        number = write(store, make_entity("n1"))
-        store.set_report(OWN, number, {"phases": [], "duration_ms": 1.5})
-        with store.snapshot(OWN) as reader:
-            assert reader.run(number).report == {"phases": [], "duration_ms": 1.5}
-            assert reader.run(number).status == "committed"
-
     def test_a_later_change_depends_on_the_one_it_builds_on(self, store: MemoryStore) -> None:
         first = commit(store, add_record(NIGHT, make_entity("n1"), "new"))
         later = Group(phase="testing", kind="later", id="x")

@@ -72,7 +72,6 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "undone": lambda r, ids, _: r.undone("old", ids),
     "undone_sources": lambda r, _, __: r.undone_sources("old"),
     "ids_like": lambda r, ids, _: [i for each in ids for i in r.ids_like(each)],
-    "derived_of": lambda r, ids, _: r.derived_of(ids),
     "search": lambda r, _, __: r.search('"kettle"', kinds=KINDS, limit=100),
     "neighbours": lambda r, _, records: (
         r.neighbours(records[:1], distance=9)
