@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -211,15 +210,10 @@ def test_environment_names_of_others_are_ignored_silently(
     assert not caplog.records
 
 
-def test_environment_name_that_nearly_is_a_knob_is_ignored_with_a_warning(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        resolved = from_environment(SYMFONIC_LOOKBACK_HOUR="1")
-    assert resolved == from_flags()
-    assert caplog.messages == [
-        "settings.environment.ignored name=SYMFONIC_LOOKBACK_HOUR near=SYMFONIC_LOOKBACK_HOURS"
-    ]
+def test_environment_name_that_nearly_is_a_knob_sets_nothing_and_is_named() -> None:
+    resolved = from_environment(SYMFONIC_LOOKBACK_HOUR="1")
+    assert resolved.policy == from_flags().policy
+    assert resolved.near_misses == (("SYMFONIC_LOOKBACK_HOUR", "SYMFONIC_LOOKBACK_HOURS"),)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def compose_collaborators(
         }[kind]  # fmt: skip
         if extractor is None:
             missing["link_entities"] = (
-                f"entity_linker_extractor_kind is {kind!r} and no such extractor was given"
+                f"entity_linker_extractor_kind is {kind!r} and no such extractor was given. "
+                f"It is given from Python: Memory.sleep(given={{'{kind}_extractor': …}})."
             )
     rule: ProcedureRule | None = None
     proposing: ProposerRule | None = None
@@ -65,7 +66,8 @@ def compose_collaborators(
         )
     elif proposer is None:
         missing["promote_procedures"] = (
-            "phase_12_use_llm_extractor is on and no procedure proposer was given"
+            "phase_12_use_llm_extractor is on and no procedure proposer was given. "
+            "It is given from Python: Memory.sleep(given={'proposer': …})."
         )
     else:
         proposing = ProposerRule(

@@ -38,6 +38,8 @@ LEASE_SECONDS = 600
 ATTEMPTS = 3
 """How often a pass is planned again because rows changed under it."""
 
+_SHOWN = 5
+
 
 class Maintenance:
     """Runs ``phases`` over one scope of a store at a time.
@@ -218,12 +220,7 @@ class Maintenance:
             names = sorted({str(row.change.group) for row in rows})
             dependents = reader.dependents(number, names)
             if dependents:
-                shown = ", ".join(f"{run_id(scope, run)} {group}" for run, group in dependents[:5])
-                raise UndoRefused(
-                    f"{len(dependents)} later groups build on what is to be undone: {shown}. "
-                    "Undo those first.",
-                    groups=tuple(f"{run_id(scope, run)} {group}" for run, group in dependents),
-                )
+                raise _refused(scope, number, dependents)
             changes = tuple(inverse(reader, rows))
             there = {r.id: r for r in reader.records([str(c.row[0]) for c in changes])}
             read = tuple(
@@ -261,6 +258,27 @@ def _spent(spent: Mapping[str, int], plan: Plan) -> dict[str, int]:
         if change.table == "record" and change.operation == "add":
             total[change.group.phase] = total.get(change.group.phase, 0) + 1
     return total
+
+
+def _refused(scope: Scope, number: int, dependents: Sequence[tuple[int, str]]) -> UndoRefused:
+    """That later groups build on what is to be undone, and how to take those back first."""
+    groups = tuple(f"{run_id(scope, run)} {group}" for run, group in dependents)
+    later = sorted({run for run, _ in dependents} - {number})
+    if not later:
+        first = "Undo the whole run, or name those groups too."
+    elif len(later) == 1:
+        name = run_id(scope, later[0])
+        first = f"Undo {name} first: symfonic-memory undo {name}"
+    else:
+        name = f"{run_id(scope, later[0])}..{later[-1]}"
+        last = run_id(scope, later[-1])
+        first = f"Undo {last} down to #{later[0]} first: symfonic-memory undo {name}"
+    build = "1 later group builds" if len(groups) == 1 else f"{len(groups)} later groups build"
+    more = f" and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
+    return UndoRefused(
+        f"{build} on what is to be undone: {', '.join(groups[:_SHOWN])}{more}. {first}",
+        groups=groups,
+    )
 
 
 def _chosen(

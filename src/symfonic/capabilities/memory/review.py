@@ -35,7 +35,8 @@ def decided(before: Record, decision: Status, *, by: str, now: datetime) -> Reco
         raise InputError("Say who decides: a decision without a name cannot be accounted for.")
     if before.status not in _FROM[decision]:
         raise DraftAlreadyDecided(
-            f"The procedure {before.id} is {before.status}; it cannot be {decision} now.",
+            f"The procedure {before.id} is {before.status}; it cannot be {decision} now."
+            + _way_out(before),
             id=before.id,
             status=before.status,
         )
@@ -46,10 +47,10 @@ def decided(before: Record, decision: Status, *, by: str, now: datetime) -> Reco
 
 def find_procedure(reader: MemoryReader, i: str) -> Record:
     """A procedure by its id, or by a beginning that only one has."""
+    if len(i) < _SHORTEST:
+        raise RecordNotFound(f"{i!r} is too short for an id; give at least four characters of it.")
     procedures = reader.list_records(kinds=("procedure",), limit=_MANY)
-    found = [r for r in procedures if r.id == i] or [
-        r for r in procedures if len(i) >= _SHORTEST and r.id.startswith(i)
-    ]
+    found = [r for r in procedures if r.id == i] or [r for r in procedures if r.id.startswith(i)]
     if len(found) != 1:
         several = (
             f"{len(found)} procedures begin with {i}" if found else f"There is no procedure {i}"
@@ -58,3 +59,9 @@ def find_procedure(reader: MemoryReader, i: str) -> Record:
             f"{several} in scope {reader.state.path}. See 'symfonic-memory drafts list'."
         )
     return found[0]
+
+
+def _way_out(procedure: Record) -> str:
+    if procedure.status == "approved":
+        return f" 'symfonic-memory drafts retire {procedure.id[:8]}' takes it out of use."
+    return " New evidence brings a new draft."

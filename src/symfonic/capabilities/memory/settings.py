@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import logging
 import tomllib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,8 +23,6 @@ from symfonic.capabilities.memory.retention import RetentionPolicy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-_LOGGER = logging.getLogger(__name__)
 
 PREFIX = "SYMFONIC_"
 
@@ -51,13 +48,15 @@ _OLD_SPELLINGS: Mapping[str, str] = {
 class Resolved:
     """The three values of a run, and for each of their fields where it came from.
 
-    A source reads ``default``, ``file PATH``, ``environment NAME`` or ``flag``.
+    A source reads ``default``, ``file PATH``, ``environment NAME`` or ``flag``. ``near_misses``
+    are environment names that set nothing, each with the one that it nearly is.
     """
 
     policy: LearningPolicy
     retention: RetentionPolicy
     limits: RunLimits
     sources: Mapping[str, str]
+    near_misses: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +78,7 @@ def resolve(*, file: Path | None, environ: Mapping[str, str], sets: Sequence[str
 
     Every layer is checked, also where a later one overrides it: a wrong file stays wrong on the day
     the flag is left out. Environment names that are no knob are left alone, because others share
-    the prefix; one that nearly is a knob is logged as a warning.
+    the prefix; those that nearly are a knob are named, for the entry point to warn of.
 
     Raises ``PolicyError`` for a value out of range or an unknown name, and ``InputError`` for a
     file that cannot be read as TOML.
@@ -99,6 +98,7 @@ def resolve(*, file: Path | None, environ: Mapping[str, str], sets: Sequence[str
         retention=RetentionPolicy(**chosen["retention"]),
         limits=RunLimits(**chosen["limits"]),
         sources=sources,
+        near_misses=tuple(_near_misses(environ)),
     )
 
 
@@ -186,18 +186,15 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[_Setting]:
         if found is not None:
             value = allowed.read(environ[found])
             yield _Setting(name=name, value=value, source=f"environment {found}")
-    _warn_of_near_misses(environ)
 
 
-def _warn_of_near_misses(environ: Mapping[str, str]) -> None:
+def _near_misses(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     known = {environment_name(name) for name in (*_KNOBS, *_OLD_SPELLINGS.values())}
     for variable in sorted(environ):
         if variable.startswith(PREFIX) and variable not in known:
             near = _near(variable.removeprefix(PREFIX).lower())
             if near is not None:
-                _LOGGER.warning(
-                    "settings.environment.ignored name=%s near=%s", variable, environment_name(near)
-                )
+                yield variable, environment_name(near)
 
 
 def _from_flags(sets: Sequence[str]) -> Iterator[_Setting]:

@@ -50,6 +50,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         section="Memory",
         summary="Show what memory holds that answers a question.",
     ),
+    "show": Entry(module="showing", section="Memory", summary="Show one record whole."),
     "stats": Entry(module="care", section="Memory", summary="Count what a scope holds."),
     "sleep": Entry(
         module="sleeping",

@@ -7,6 +7,7 @@ has the same digests on every machine.
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from contextlib import contextmanager
 from importlib.resources import as_file
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Record
     from symfonic.capabilities.memory.service import Memory
 
+NAME: Final = "symfonic-memory"
 SCOPE: Final = "demo/office"
 SALT: Final = bytes.fromhex("73796d666f6e69632d6d656d6f727921")
 QUESTION: Final = "What happened to the cracked funnel?"
@@ -120,11 +122,12 @@ class _Telling:
 
     def take_back(self, passes: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Undo every pass in a copy, so that what was learnt stays to be looked at."""
+        from symfonic.capabilities.memory.cli.runs import range_name
         from symfonic.capabilities.memory.demo import NOW
 
         shutil.copyfile(self.directory / _STORE, self.directory / _UNDONE)
         names = [run["run_id"] for run in reversed(passes) if run["change_count"]]
-        command = " && ".join(f"symfonic-memory undo {name}" for name in names)
+        command = f"symfonic-memory undo {range_name(names[-1], names[0])}"
         self._step("6. Taken back, in a copy of the store", command)
         with self.open(_UNDONE) as memory:
             before = memory.stats(scope=SCOPE)
@@ -138,18 +141,19 @@ class _Telling:
 
     def next_steps(self) -> None:
         """The commands to go on with."""
+        program = _program()
         if self.kept:
             store = f"--store {self.directory / _STORE} --scope {SCOPE}"
             commands = [
-                f"symfonic-memory runs {store}",
-                f"symfonic-memory drafts list {store}",
-                f'symfonic-memory recall "{QUESTION}" --explain {store}',
+                f"{program} runs {store}",
+                f"{program} drafts list {store}",
+                f'{program} recall "{QUESTION}" --explain {store}',
             ]
         else:
             commands = [
-                "symfonic-memory demo --keep demo-memory",
-                "symfonic-memory ingest YOUR-LOG.jsonl --scope acme/ana",
-                "symfonic-memory sleep --scope acme/ana --set enable_entity_linker=true",
+                f"{program} demo --keep demo-memory",
+                f"{program} ingest YOUR-LOG.jsonl --scope acme/ana",
+                f"{program} sleep --scope acme/ana --set enable_entity_linker=true",
             ]
         self._step("Next", "")
         for command in commands:
@@ -215,6 +219,15 @@ def _directory(keep: Path | None) -> Iterator[Path]:
             f"The directory {keep} cannot be used: {cause.strerror or cause}."
         ) from cause
     yield keep
+
+
+def _program() -> str:
+    """The command as it works where this was started: by its path where no name leads to it."""
+    started = Path(sys.argv[0])
+    if started.name != NAME or not started.exists():
+        return NAME
+    found = shutil.which(NAME)
+    return NAME if found is not None and started.samefile(found) else str(started)
 
 
 def _paragraphs(file: Path) -> Iterator[RenderableType]:

@@ -14,12 +14,14 @@ from symfonic.capabilities.memory.cli.options import (
     scope_option,
 )
 from symfonic.capabilities.memory.cli.output import (
+    SHORT,
     clean,
     console,
     count,
     emit,
     indented,
     panel,
+    plain,
     shorten,
     table,
     wants_json,
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from symfonic.capabilities.memory.records import Record
+    from symfonic.capabilities.memory.records import Record, ToolCall
 
 _EVERY: Final = "all"
 _SHOWN_EVIDENCE: Final = 8
+_ARGUMENTS: Final = 120
 
 
 @click.group()
@@ -54,11 +57,15 @@ def drafts() -> None:
 )  # fmt: skip
 @common(scope_option)
 def list_(*, store: str, scope: str, status: Any) -> None:  # noqa: ANN401 - a Status, or all of them
-    """List the drafts that wait for a decision, or procedures of another status."""
+    """List the drafts that wait for a decision, or procedures of another status.
+
+    Those with the most support come first.
+    """
     from rich.text import Text
 
     with open_memory(store) as memory:
         found = memory.procedures(scope=scope, status=None if status == _EVERY else status)
+    found = [record for record, _ in sorted(_with_content(found), key=_best_first)]
     if wants_json():
         emit({"drafts": [as_plain(record) for record in found]})
         return
@@ -66,9 +73,10 @@ def list_(*, store: str, scope: str, status: Any) -> None:  # noqa: ANN401 - a S
     for record, content in _with_content(found):
         support = f"{content.successes} of {content.support}"
         title = Text(shorten(content.title, 90))
-        made.add_row(Text(record.id[:8], "bold"), record.status, support, title)
-    out = console()
-    out.print(made if found else f"There is nothing to review in {scope}.")
+        made.add_row(Text(record.id[:SHORT], "bold"), record.status, support, title)
+    none = {"draft": "nothing to review", _EVERY: "no procedure"}
+    said = none.get(status, f"no procedure that was {status}")
+    console().print(made if found else f"There is {said} in {scope}.")
 
 
 @drafts.command()
@@ -138,16 +146,40 @@ def print_draft(
     from rich.text import Text
 
     out.print(panel(f"Procedure {record.id}", *(Text(line) for line in _described(record))))
+    session: str | None = None
     for turn in evidence[:shown]:
-        speaker = (
-            turn.content.name or turn.content.role if isinstance(turn.content, Episode) else ""
-        )
-        source = turn.content.source_id if isinstance(turn.content, Episode) else None
-        place = " · ".join(part for part in (when(turn.at), speaker, source or turn.id) if part)
-        out.print(Text(f"  {clean(place)}", "dim"))
-        out.print(indented(shorten(_said(turn), 240), 4))
+        if turn.session != session:
+            session = turn.session
+            out.print(Text(f"  session {shorten(session or '—', 60)}", "bold"))
+        print_turn(out, turn)
     if shown and len(evidence) > shown:
         out.print(Text(f"  … and {len(evidence) - shown} more turns: --json", "dim"))
+
+
+def print_turn(out: Console, turn: Record) -> None:
+    """When, who and what; each call on a line of its own with its arguments and how it ended."""
+    from rich.text import Text
+
+    content = turn.content
+    if not isinstance(content, Episode):
+        out.print(indented(f"{turn.kind} {turn.id[:SHORT]}: {shorten(turn.text, 200)}", 4))
+        return
+    parts = (when(turn.at), content.name or content.role, content.source_id, turn.id[:SHORT])
+    out.print(Text(f"  {clean(' · '.join(part for part in parts if part))}", "dim"))
+    if turn.text:
+        out.print(indented(shorten(turn.text, 240), 4))
+    for call in content.calls:
+        out.print(indented(f"→ {call_line(call)}", 4))
+
+
+def call_line(call: ToolCall) -> str:
+    """``lookup_order(order: BW-1) ok``, the arguments cut off where they are long."""
+    given = call.arguments
+    if isinstance(given, dict):
+        given = ", ".join(f"{name}: {plain(value)}" for name, value in given.items())
+    ended = "" if call.ok is None else " ok" if call.ok else " failed"
+    inside = "" if given is None else shorten(plain(given), _ARGUMENTS)
+    return f"{clean(call.name)}({inside}){ended}"
 
 
 def _described(record: Record) -> Iterator[str]:
@@ -164,27 +196,24 @@ def _described(record: Record) -> Iterator[str]:
         yield f"it would change {content.would_change}"
 
 
-def _said(turn: Record) -> str:
-    """The turn's text and the tools it called."""
-    calls = turn.content.calls if isinstance(turn.content, Episode) else ()
-    called = ", ".join(
-        f"{call.name}{'' if call.ok is not False else ' (failed)'}" for call in calls
-    )
-    return f"{turn.text} [{called}]".strip() if called else turn.text
-
-
 def _plain_turn(turn: Record) -> dict[str, Any]:
     content = turn.content
-    role, name, source = (
-        (content.role, content.name, content.source_id)
+    role, name, source, calls = (
+        (content.role, content.name, content.source_id, content.calls)
         if isinstance(content, Episode)
-        else (None, None, None)
+        else (None, None, None, ())
     )
     return {
         "id": turn.id, "source_id": source, "session": turn.session, "role": role, "speaker": name,
         "occurred_at": None if turn.occurred_at is None else turn.occurred_at.isoformat(),
         "text": turn.text,
+        "calls": [{"name": c.name, "arguments": c.arguments, "ok": c.ok} for c in calls],
     }  # fmt: skip
+
+
+def _best_first(row: tuple[Record, Procedure]) -> tuple[int, int, str]:
+    record, content = row
+    return (-content.support, -content.successes, record.id)
 
 
 def _with_content(found: Sequence[Record]) -> list[tuple[Record, Procedure]]:

@@ -10,6 +10,7 @@ import click
 
 from symfonic.capabilities.memory.cli.options import common, open_memory, scope_option
 from symfonic.capabilities.memory.cli.output import (
+    SHORT,
     console,
     count,
     emit,
@@ -18,11 +19,15 @@ from symfonic.capabilities.memory.cli.output import (
     wants_json,
     when,
 )
+from symfonic.capabilities.memory.cli.showing import links_of
 from symfonic.capabilities.memory.errors import RecordNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
+
+    from symfonic.capabilities.memory.records import Record
     from symfonic.capabilities.memory.service import Memory
     from symfonic.capabilities.memory.store import Receipt
 
@@ -31,8 +36,9 @@ _PREVIEWED: Final = 10
 
 @click.command()
 @click.option(
-    "--record", "records", multiple=True, metavar="ID", help="This record. May be repeated."
-)
+    "--record", "records", multiple=True, metavar="ID",
+    help="This record, by its id or the first 8 characters of it or more. May be repeated.",
+)  # fmt: skip
 @click.option("--session", metavar="NAME", help="Every turn of this session.")
 @click.option("--entity", metavar="NAME", help="This entity, and every turn that mentions it.")
 @click.option("--everything", is_flag=True, help="All that the scope holds.")
@@ -65,13 +71,14 @@ def forget(
         )
         if not found and not everything:
             raise RecordNotFound(f"Nothing in {scope} is named so; there is nothing to forget.")
-        if wants_json() and dry_run:
-            emit({"dry_run": True, "records": found})
-            return
-        if not wants_json():
-            _preview(memory, found, scope=scope)
-        if dry_run or not (yes or _confirmed(len(found))):
-            click.get_current_context().exit(0 if dry_run else 1)
+        if not (wants_json() and yes):
+            would = memory.preview_forget(found, scope=scope)
+            if wants_json():
+                emit({"dry_run": True, "records": found, "receipt": asdict(would)})
+                return
+            _preview(memory, would)
+            if dry_run or not (yes or _confirmed(would)):
+                click.get_current_context().exit(0 if dry_run else 1)
         receipt = memory.forget(found, scope=scope)
     if wants_json():
         emit({"receipt": asdict(receipt)})
@@ -79,28 +86,58 @@ def forget(
         _print(receipt)
 
 
-def _preview(memory: Memory, found: Sequence[str], *, scope: str) -> None:
-    from rich.text import Text
-
-    records = sorted(memory.records(found, scope=scope).values(), key=lambda r: r.order)
-    kinds = Counter(record.kind for record in records)
-    said = ", ".join(count(number, kind, f"{kind}s") for kind, number in sorted(kinds.items()))
-    made = table("id", "kind", "when (UTC)", "text")
-    for record in records[:_PREVIEWED]:
-        text = Text(shorten(record.text, 100))
-        made.add_row(Text(record.id), record.kind, when(record.at), text)
+def _preview(memory: Memory, would: Receipt) -> None:
+    """What would be erased: what was asked for, and what rests on it; a line for each."""
     out = console()
-    out.print(f"In {scope}: {said or 'nothing'}.")
-    if records:
-        out.print(made)
+    asked = _listed(out, memory, would.forgotten, scope=would.scope, title="Asked for")
+    derived = _listed(
+        out,
+        memory,
+        would.derived_removed,
+        scope=would.scope,
+        title="With them, as it rests on them",
+    )
+    released = _released(memory, [*asked, *derived])
+    if released:
+        out.print(f"Released: {count(released, 'turn')} that may be condensed anew.")
+
+
+def _listed(
+    out: Console, memory: Memory, ids: Sequence[str], *, scope: str, title: str
+) -> Sequence[Record]:
+    records = sorted(memory.records(ids, scope=scope).values(), key=lambda r: r.order)
+    kinds = Counter(record.kind for record in records)
+    plurals = {"entity": "entities", "summary": "summaries"}
+    said = [count(number, kind, plurals.get(kind, "")) for kind, number in sorted(kinds.items())]
+    out.print(f"{title}: {', '.join(said) or 'nothing'}.", style="bold")
+    for record in records[:_PREVIEWED]:
+        line = f"  {record.id[:SHORT]}  {record.kind:<9}  {when(record.at)}  "
+        out.print(line + shorten(record.text, out.width - len(line)), soft_wrap=True)
     if len(records) > _PREVIEWED:
-        out.print(f"… and {len(records) - _PREVIEWED:,} more")
+        out.print(f"  … and {len(records) - _PREVIEWED:,} more")
+    return records
 
 
-def _confirmed(number: int) -> bool:
+def _released(memory: Memory, going: Sequence[Record]) -> int:
+    """How many turns stay, and lose the summary that condensed them."""
+    gone = {record.id for record in going}
+    return len(
+        {
+            link.target
+            for record in going
+            if record.kind == "summary"
+            for link in links_of(memory, record)
+            if link.kind == "summarises" and link.target not in gone
+        }
+    )
+
+
+def _confirmed(would: Receipt) -> bool:
     """Ask; no answer is no."""
+    asked, derived = count(len(would.forgotten), "record"), len(would.derived_removed)
+    more = f" and {derived:,} that {'rests' if derived == 1 else 'rest'} on them" if derived else ""
     try:
-        sure = click.confirm(f"Erase {count(number, 'record')} for good?", err=True)
+        sure = click.confirm(f"Erase {asked}{more} for good?", err=True)
     except click.Abort:
         sure = False
     if not sure:

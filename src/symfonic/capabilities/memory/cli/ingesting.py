@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.service import Memory
 
 _COUNTS = ("read", "added", "known", "rejected")
+_EMPTY = "there was nothing to read in it"
 
 
 @click.command()
@@ -91,12 +92,15 @@ def ingest(
 
 def _ingested(memory: Memory, file: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - passed on as they are
     with progress_bar(Path(file).name) as progress:
-        return memory.ingest(file, progress=progress, **options).as_dict()
+        report = memory.ingest(file, progress=progress, **options)
+    empty = not report.read and not report.pending
+    return {**report.as_dict(), "note": _EMPTY if empty else None}
 
 
 def _failed(file: str, error: SymfonicError) -> dict[str, Any]:
     return {
         "path": file, "format": None, **dict.fromkeys(_COUNTS, 0), "reject_file": None,
+        "note": None,
         "error": {"type": type(error).__name__, "message": str(error), "facts": error.facts},
     }  # fmt: skip
 
@@ -119,9 +123,11 @@ def _print(rows: Sequence[Mapping[str, Any]]) -> None:
 
     made = table("file", "format", *_COUNTS, right=_COUNTS)
     for row in rows:
-        numbers = ["" if "error" in row else f"{row[name]:,}" for name in _COUNTS]
-        made.add_row(Text(clean(Path(row["path"]).name)), row["format"] or "", *numbers)
-    console().print(made)
+        if "error" not in row:
+            numbers = [f"{row[name]:,}" for name in _COUNTS]
+            made.add_row(Text(clean(Path(row["path"]).name)), row["format"], *numbers)
+    if made.row_count:
+        console().print(made)
     for row in rows:
         for line in _remarks(row):
             click.echo(line, err="error" in row)
@@ -133,15 +139,23 @@ def _remarks(row: Mapping[str, Any]) -> Iterator[str]:
     if "error" in row:
         yield f"Error: {clean(row['error']['message'])}"
         return
-    if row["rejected"]:
-        yield f"{path}: {count(row['rejected'], 'line')} were not read; see {row['reject_file']}"
-    if row["zone_missing"]:
-        yield f"{path}: {row['zone_missing']:,} of these name no zone; add --timezone."
-    if row["forgotten"]:
-        yield f"{path}: {row['forgotten']:,} were forgotten before, and stay so."
-    if row["skipped"]:
-        yield f"{path}: {row['skipped']:,} said nothing and were left out."
+    if row["note"]:
+        yield f"{path}: {row['note']}."
+    if number := row["rejected"]:
+        yield f"{path}: {count(number, 'line')} {_were(number)} not read; see {row['reject_file']}"
+    if number := row["zone_missing"]:
+        names = "names" if number == 1 else "name"
+        yield f"{path}: {number:,} of these {names} no zone; add --timezone."
+    if number := row["forgotten"]:
+        stay = "stays" if number == 1 else "stay"
+        yield f"{path}: {count(number, 'turn')} {_were(number)} forgotten before, and {stay} so."
+    if number := row["skipped"]:
+        yield f"{path}: {count(number, 'message')} said nothing and {_were(number)} left out."
     if row["pending"]:
         yield f"{path}: the last line is not ended yet; ingest again when it is."
     if row["resumed"]:
         yield f"{path}: went on where an earlier ingest was interrupted."
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from symfonic.capabilities.memory.cli.output import clean, count, indented, shorten, table
-from symfonic.capabilities.memory.records import Entity, Procedure, Summary, from_columns
+from symfonic.capabilities.memory.records import (
+    Entity,
+    Procedure,
+    Summary,
+    from_columns,
+    to_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +49,7 @@ class Entry(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Riser:
-    """A record whose strength rose; both are 0 to 1, as read at the clock of the run."""
+    """A record whose strength rose; both are 0 to 1, to two decimals, at the clock of the run."""
 
     name: str
     before: float
@@ -71,13 +77,15 @@ def learnt_from(entries: Iterable[Entry], memory: Memory, *, scope: str, now: da
     strengths: dict[str, tuple[int, int]] = {}
     for entry in entries:
         change = entry.change
+        i = str(change.row[0])
         if change.operation == "add" and change.table == "record":
-            i = str(change.row[0])
             added[i] = (from_columns(change.after, id=i, scope=scope), change.reason)
+        elif "body" in change.after and i in added:
+            columns = {**to_columns(added[i][0]), **change.after}
+            added[i] = (from_columns(columns, id=i, scope=scope), change.reason)
         elif change.operation == "add" and change.table == "link" and change.row[1] == "mentions":
             mentions[str(change.row[2])] += 1
         elif change.after.keys() == {"strength"} and "strength" in entry.before:
-            i = str(change.row[0])
             first = strengths.get(i, (int(entry.before["strength"]), 0))[0]
             strengths[i] = (first, int(str(change.after["strength"])))
     new = [record for record, _ in added.values()]
@@ -107,19 +115,19 @@ def _risers(
 
     rising = [i for i, (before, after) in strengths.items() if after > before]
     rising = [i for i in rising if i not in new] or rising
-    chosen = sorted(rising, key=lambda i: (strengths[i][0] - strengths[i][1], i))[:_RISERS]
-    if not chosen:
+    if not rising:
         return ()
     half_life = memory.stats(scope=scope)["half_life_hours"]
+    shown: dict[str, tuple[float, float]] = {}
+    for i in sorted(rising, key=lambda i: (strengths[i][0] - strengths[i][1], i)):
+        before, after = (round(strength_at(of, now, half_life), 2) for of in strengths[i])
+        if after > before and len(shown) < _RISERS:
+            shown[i] = (before, after)
     known: dict[str, Record] = {**new}
-    known |= {str(i): record for i, record in memory.records(chosen, scope=scope).items()}
+    known |= {str(i): record for i, record in memory.records(list(shown), scope=scope).items()}
     return tuple(
-        Riser(
-            name=known[i].text if i in known else i,
-            before=strength_at(strengths[i][0], now, half_life),
-            after=strength_at(strengths[i][1], now, half_life),
-        )
-        for i in chosen
+        Riser(name=known[i].text if i in known else i, before=before, after=after)
+        for i, (before, after) in shown.items()
     )
 
 
@@ -163,7 +171,7 @@ def _print_entities(console: Console, found: Learnt) -> None:
         names = Text()
         for record in kinds[kind][:_NAMES_PER_KIND]:
             names.append(f"{', ' if names else ''}{shorten(record.text, 60)} ")
-            names.append(str(found.mentions.get(record.id, 0)), "cyan")
+            names.append(f"({found.mentions.get(record.id, 0):,})", "cyan")
         rest = len(kinds[kind]) - _NAMES_PER_KIND
         made.add_row(Text(kind), names.append(f", and {rest} more" if rest > 0 else ""))
     console.print(made)

@@ -158,7 +158,10 @@ def knobs(file: Path | None, sets: tuple[str, ...]) -> Resolved:
     """The knobs of this process: from a file, the environment and ``--set``."""
     from symfonic.capabilities.memory.settings import resolve
 
-    return resolve(file=file, environ=os.environ, sets=sets)
+    resolved = resolve(file=file, environ=os.environ, sets=sets)
+    for name, near in resolved.near_misses:
+        click.echo(f"Warning: {name} sets nothing. Did you mean {near}?", err=True)
+    return resolved
 
 
 def person(name: str | None) -> str:

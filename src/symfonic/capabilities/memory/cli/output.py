@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 JSON_KEY: Final = "symfonic.json"
+SHORT: Final = 8
+"""How much of an id a person is shown: enough for 'show' and 'forget', and nearly always unique."""
 _UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 )

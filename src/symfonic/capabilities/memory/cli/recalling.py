@@ -17,6 +17,7 @@ from symfonic.capabilities.memory.cli.options import (
     scope_option,
 )
 from symfonic.capabilities.memory.cli.output import (
+    SHORT,
     clean,
     console,
     emit,
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("query", nargs=-1, required=True, metavar="QUERY")
 @click.option(
-    "--limit", type=click.IntRange(min=0), default=10, show_default=True, help="At most so many."
-)
+    "--limit", type=click.IntRange(min=1), metavar="NUMBER",
+    help="At most so many; 10 unless stated, or as many as --token-budget holds.",
+)  # fmt: skip
 @click.option(
     "--token-budget", type=click.IntRange(min=0), metavar="TOKENS",
     help="Fill so many tokens, about four characters each; summaries may stand for turns.",
@@ -52,29 +54,31 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @moment_option("--as-of", "As memory stood at this time.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@click.option("--no-use", is_flag=True, help="Do not count what is shown as used.")
 @common(scope_option, now_option)
 def recall(
     *,
     store: str,
     scope: str,
     query: tuple[str, ...],
-    limit: int,
+    limit: int | None,
     token_budget: int | None,
     offset: int,
     kinds: tuple[Kind, ...],
     as_of: datetime | None,
     explain: bool,
+    no_use: bool,
     now: datetime | None,
 ) -> None:
     """Show what memory holds that answers a question.
 
     From the scope and its ancestors, best first. What is shown counts as used, which the next
-    maintenance run learns from.
+    maintenance run learns from; --no-use looks without a trace.
     """
     with open_memory(store) as memory:
         answer = memory.recall(
             " ".join(query), scope=scope, limit=limit, token_budget=token_budget, offset=offset,
-            kinds=kinds or None, as_of=as_of, explain=explain, now=now,
+            kinds=kinds or None, as_of=as_of, explain=explain, record_uses=not no_use, now=now,
         )  # fmt: skip
     if wants_json():
         emit(plain_answer(answer, explain=explain))
@@ -135,7 +139,7 @@ def plain_answer(answer: Recall, *, explain: bool = False) -> dict[str, Any]:
 
 
 def print_items(out: Console, items: Sequence[RecallItem], *, first: int = 1) -> None:
-    """The rows of an answer, each with where it comes from."""
+    """The rows of an answer, each with where it comes from and the beginning of its id."""
     from rich.text import Text
 
     for number, item in enumerate(items, start=first):
@@ -148,8 +152,12 @@ def print_items(out: Console, items: Sequence[RecallItem], *, first: int = 1) ->
 
 
 def _origin(item: RecallItem) -> str:
-    parts = [item.kind, when(item.occurred_at) if item.occurred_at else "", item.speaker or ""]
-    parts += [item.source_id or item.id]
+    parts: list[str] = [item.kind]
+    if item.occurred_at:
+        parts.append(when(item.occurred_at))
+    elif item.kind == "episode":
+        parts.append(f"recorded {when(item.recorded_at)}")
+    parts += [item.speaker or item.role or "", item.source_id or "", item.id[:SHORT]]
     if item.state not in {"active", "condensed"}:
         parts.append(item.state)
     if item.approximate:
@@ -159,7 +167,7 @@ def _origin(item: RecallItem) -> str:
 
 def _reasons(item: RecallItem) -> Iterable[str]:
     if item.evidence:
-        shown = ", ".join(item.evidence[:3])
+        shown = ", ".join(i[:SHORT] for i in item.evidence[:3])
         rest = len(item.evidence) - 3
         yield f"evidence: {shown}{f' and {rest} more' if rest > 0 else ''}"
     if item.parts:

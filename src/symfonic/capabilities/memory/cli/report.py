@@ -88,8 +88,7 @@ def _head(passes: Sequence[RunReport], phases: Sequence[PhaseReport]) -> Iterato
     changes = sum(run.change_count for run in passes)
     yield Text.assemble(
         (last.scope, "bold cyan"), f" at {when(last.clock)} UTC · ", count(changes, "change"),
-        f" in {count(len(passes), 'pass', 'passes')} · ",
-        duration(sum(run.duration_ms for run in passes)),
+        f" in {count(len(passes), 'pass', 'passes')}",
     )  # fmt: skip
     idle = [phase for phase in phases if phase.outcome != "ran"]
     for phase in idle:
@@ -101,12 +100,17 @@ def _head(passes: Sequence[RunReport], phases: Sequence[PhaseReport]) -> Iterato
         yield Text("No phase declined.")
     yield Text.assemble((f"{last.status} ", "bold"), *_named(passes))
     yield Text(f"input  {last.input_digest}\noutput {last.digest}", "dim")
+    took = duration(sum(run.duration_ms for run in passes))
+    inside = duration(sum(phase.duration_ms for phase in phases))
+    yield Text(f"took {took}: the phases {inside}, reading and checking the rest", "dim")
     for note in dict.fromkeys(note for run in passes for note in run.notes):
         yield Text(f"note: {note}")
 
 
 def _advice(phase: PhaseReport, settings: Mapping[str, Any]) -> str:
     if phase.outcome != "declined" or not phase.knob:
+        return ""
+    if phase.knob in phase.reason:
         return ""
     if settings.get(phase.knob) is False:
         return f" Compose it with --set {phase.knob}=true"
@@ -137,7 +141,11 @@ def _phase_table(phases: Sequence[PhaseReport]) -> RenderableType:
 
 
 def _explained(phase: PhaseReport, *, single: bool, every_note: bool) -> Iterator[RenderableType]:
-    """What a phase counted and noted, so that a zero explains itself."""
+    """What a phase counted and noted, so that a zero explains itself.
+
+    Of the counts that are zero only the first is shown, where a phase changed nothing: it says
+    that there was nothing to look at.
+    """
     from rich.text import Text
 
     if phase.outcome == "failed":
@@ -145,8 +153,10 @@ def _explained(phase: PhaseReport, *, single: bool, every_note: bool) -> Iterato
         if every_note:
             yield Text("\n".join(phase.notes), "dim")
         return
-    counts = {name: number for name, number in phase.counts.items() if number and name != "left"}
-    counts = counts or dict(phase.counts)
+    counts = {name: number for name, number in phase.counts.items() if name != "left"}
+    idle = not phase.changes or not any(counts.values())
+    first = next(iter(counts), None) if idle else None
+    counts = {name: number for name, number in counts.items() if number or name == first}
     said = [f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items()]
     if phase.reread:
         said.append(f"read again because a knob changed {phase.reread:,}")

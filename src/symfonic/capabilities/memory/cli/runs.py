@@ -23,10 +23,13 @@ from symfonic.capabilities.memory.cli.output import (
     wants_json,
     when,
 )
+from symfonic.capabilities.memory.errors import UndoRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
+    from symfonic.capabilities.memory.service import Memory
     from symfonic.capabilities.memory.store import RunRow
 
 _RUN = click.argument("run", metavar="RUN")
@@ -45,9 +48,10 @@ def runs(*, store: str, scope: str, limit: int) -> None:
     from rich.text import Text
 
     with open_memory(store) as memory:
-        rows = memory.runs(scope=scope, limit=limit)
+        found = memory.runs(scope=scope, limit=limit + 1)
+    rows, more = found[:limit], len(found) > limit
     if wants_json():
-        emit({"runs": [_plain(row) for row in rows]})
+        emit({"runs": [_plain(row) for row in rows], "more": more})
         return
     made = table("run", "kind", "status", "clock (UTC)", "changes", "output", right=("changes",))
     for row in rows:
@@ -58,6 +62,8 @@ def runs(*, store: str, scope: str, limit: int) -> None:
         )  # fmt: skip
     out = console()
     out.print(made if rows else f"There are no runs in {scope} yet.")
+    if more:
+        out.print(f"There are more, and older ones: --limit {limit * 5}")
 
 
 @click.command()
@@ -96,16 +102,18 @@ def apply(*, store: str, scope: str | None, run: str) -> None:
         row = memory.apply(name)
     if wants_json():
         emit(_plain(row))
-    else:
-        changes = count(int(row.report.get("change_count", 0)), "change")
-        console().print(f"{name} is {row.status}: {changes}.")
+        return
+    changes = count(int(row.report.get("change_count", 0)), "change")
+    out = console()
+    out.print(f"{name} is {row.status}: {changes}.")
+    out.print(what_is_left({p["name"]: p["left"] for p in row.report.get("phases", ())}))
 
 
 @click.command()
 @_RUN
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME",
-    help="Only this group, as 'diff' names it. May be repeated.",
+    help="Only this group, as 'diff' names it, or a beginning that only it has. May be repeated.",
 )  # fmt: skip
 @common(optional_scope_option, now_option)
 def undo(
@@ -113,18 +121,77 @@ def undo(
 ) -> None:
     """Take back a run, or some of its groups.
 
-    What was there before is put back, and what was undone does not come back by itself. Refused
-    where later changes build on it; the message names them.
+    RUN is a name such as acme/ana#12, or its number alone with --scope; acme/ana#12..15 takes back
+    every run from 15 down to 12, such as the passes of one sleep. What was there before is put
+    back, and what was undone does not come back by itself. Refused where later changes build on
+    it; the message says what to undo first.
     """
-    name = run_name(run, scope)
+    first, last = _ends(run, scope)
+    if first != last:
+        if groups:
+            raise click.UsageError("--group is of one run; name that run alone.")
+        _undo_all(store, first, last, now)
+        return
     with open_memory(store) as memory:
-        report = memory.undo(name, groups=groups, now=now)
+        chosen = [_whole_group(memory, first, group) for group in groups]
+        report = memory.undo(first, groups=chosen, now=now)
     if wants_json():
-        emit({**report.as_dict(), "undoes": name, "groups": list(groups)})
+        emit({**report.as_dict(), "undoes": first, "groups": chosen})
     else:
-        what = f"{count(len(groups), 'group')} of {name}" if groups else name
+        what = f"{count(len(chosen), 'group')} of {first}" if chosen else first
         taken = count(report.change_count, "change")
         console().print(f"Undone: {what}, by {report.run_id} ({taken} taken back).")
+
+
+def range_name(first: str, last: str) -> str:
+    """What ``undo`` is given for all runs from ``first`` to ``last``: ``acme/ana#3..9``."""
+    return first if first == last else f"{first}..{last.rpartition('#')[2]}"
+
+
+def what_is_left(left: Mapping[str, int]) -> str:
+    """What a plan leaves to later passes, by phase, in a sentence."""
+    waiting = ", ".join(f"{phase} {number:,}" for phase, number in left.items() if number)
+    if not waiting:
+        return "A plan is one pass, and nothing is left after it."
+    return (
+        f"A plan is one pass. Left for later: {waiting}. 'symfonic-memory sleep' goes on with it."
+    )
+
+
+def _undo_all(store: str, first: str, last: str, now: datetime | None) -> None:
+    with open_memory(store) as memory:
+        memory.run(first), memory.run(last)
+        reports = memory.undo_all(first, last, now=now)
+    name = range_name(first, last)
+    if not reports:
+        raise UndoRefused(f"There is nothing left to undo in {name}.", run=name)
+    taken = sum(report.change_count for report in reports)
+    if wants_json():
+        runs = [report.as_dict() for report in reports]
+        emit({"undoes": name, "change_count": taken, "runs": runs})
+    else:
+        console().print(
+            f"Undone: {count(len(reports), 'run')} of {name}, by "
+            f"{range_name(reports[0].run_id, reports[-1].run_id)} "
+            f"({count(taken, 'change')} taken back)."
+        )
+
+
+def _ends(run: str, scope: str | None) -> tuple[str, str]:
+    """The first and the last run of ``acme/ana#3..9``, or of ``3..9`` with a scope."""
+    head, dots, tail = run.rpartition("..")
+    if not (dots and head and tail.removeprefix("#").isdigit()):
+        name = run_name(run, scope)
+        return name, name
+    first = run_name(head, scope)
+    return first, run_name(tail, first.rpartition("#")[0])
+
+
+def _whole_group(memory: Memory, run: str, group: str) -> str:
+    """The name of the run's group that begins so; what begins none or several, as it is."""
+    names = {str(row.change.group) for row in memory.diff(run)}
+    found = [name for name in names if name.startswith(group)]
+    return found[0] if len(found) == 1 and group not in names else group
 
 
 def _name(row: RunRow) -> str:

@@ -72,7 +72,7 @@ def sleep(
         title = "Dry run" if dry_run else "Sleep"
         _show(memory, passes, entries, title=title, every_note=notes, dry_run=dry_run)
         if not dry_run and not wants_json():
-            _offer_undo([run.run_id for run in reversed(passes) if run.change_count])
+            _offer_undo([run.run_id for run in passes if run.change_count])
     _fail(passes)
 
 
@@ -91,8 +91,9 @@ def plan(
     """Plan a run and keep it for review.
 
     Memory is not changed. 'diff' shows the plan and 'apply' carries it out, unless memory has
-    changed by then.
+    changed by then. A plan is one pass; 'sleep' makes as many as there is work for.
     """
+    from symfonic.capabilities.memory.cli.runs import what_is_left
     from symfonic.capabilities.memory.scope import Scope
 
     resolved = knobs(policy_file, sets)
@@ -103,7 +104,9 @@ def plan(
         _show(memory, passes, entries, title="Plan", every_note=notes)
         if not wants_json():
             name = passes[0].run_id
-            click.echo(f"\nsymfonic-memory diff {name}   shows it\nsymfonic-memory apply {name}")
+            left = {phase.name: phase.left for phase in passes[0].phases}
+            console().print(f"\n{what_is_left(left)}")
+            click.echo(f"symfonic-memory diff {name}   shows it\nsymfonic-memory apply {name}")
     _fail(passes)
 
 
@@ -185,13 +188,12 @@ def _show(
 
 
 def _offer_undo(names: Sequence[str]) -> None:
-    """How to take back what a sleep did: pass by pass, the newest first."""
-    if len(names) == 1:
-        click.echo(f"\nTake it back with: symfonic-memory undo {names[0]}")
-    elif names:
-        click.echo(
-            f"\nTake it back with 'symfonic-memory undo RUN', from {names[0]} back to {names[-1]}."
-        )
+    """How to take back what a sleep did, all its passes at once."""
+    from symfonic.capabilities.memory.cli.runs import range_name
+
+    if names:
+        name = range_name(names[0], names[-1])
+        click.echo(f"\nTake it back with: symfonic-memory undo {name}")
 
 
 def _engine(memory: Memory, resolved: Resolved, watch: Callable[[int, str], None]) -> Any:  # noqa: ANN401 - the service's own value

@@ -27,7 +27,7 @@ from symfonic.capabilities.memory.cli.output import (
     shows_progress,
     wants_json,
 )
-from symfonic.capabilities.memory.errors import InputError
+from symfonic.capabilities.memory.errors import InputError, SymfonicError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,7 +83,11 @@ def import_(*, store: str, scope: str | None, file: str) -> None:
         lines = _parsed(stream, file)
         source = _checked(next(lines, {}), file)
         target = source if scope is None else scope
-        with open_memory(store, create=True) as memory, _counting(f"importing {target}") as step:
+        with (
+            _unmade_when_refused(store),
+            open_memory(store, create=True) as memory,
+            _counting(f"importing {target}") as step,
+        ):
             added = memory.restore_rows(_rows(lines, file, step), scope=target)
     if wants_json():
         emit({"path": file, "scope": target, "added": added})
@@ -125,6 +129,25 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+@contextmanager
+def _unmade_when_refused(store: str) -> Iterator[None]:
+    """A store that was made for an import that is refused is removed again while it is empty."""
+    path = Path(store)
+    existed = path.exists()
+    try:
+        yield
+    except SymfonicError:
+        if not existed and path.is_file() and not _scopes(store):
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+        raise
+
+
+def _scopes(store: str) -> list[str]:
+    with open_memory(store) as memory:
+        return memory.scopes()
 
 
 def _opened(file: str) -> AbstractContextManager[IO[bytes]]:

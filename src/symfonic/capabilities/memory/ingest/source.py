@@ -25,6 +25,7 @@ MAX_UNIT_BYTES: Final = 64 * 1024 * 1024
 """The longest line, or value of a JSON document, that is read; a longer one is a reject."""
 
 HEAD_BYTES: Final = 64 * 1024
+CONVERT: Final = "convert it, e.g. iconv -f latin1 -t utf-8"
 _CHUNK: Final = 256 * 1024
 _MARKS: Final = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
@@ -105,7 +106,7 @@ class Source:
         except UnicodeDecodeError as cause:
             raise InputError(
                 f"{self.name} is not {self.encoding.upper()}: {cause.reason} before byte "
-                f"{self._stream.tell()}. Convert it, for example with iconv -t UTF-8.",
+                f"{self._stream.tell()}: {CONVERT}.",
                 path=self.name,
             ) from cause
         except OSError as cause:
@@ -192,7 +193,7 @@ def _narrow_lines(stream: BinaryIO, offset: int, number: int, _: str) -> Iterato
         except UnicodeDecodeError as cause:
             text, mended = _decoded(raw)
             if not mended and problem is None:
-                problem = f"the line is not UTF-8: {cause.reason} at its byte {cause.start + 1}"
+                problem = f"the line is not UTF-8: {CONVERT} (byte {cause.start + 1} of the line)"
         yield Line(number, offset, end, text, problem, ended)
         offset = end
 

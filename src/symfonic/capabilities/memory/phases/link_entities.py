@@ -78,7 +78,9 @@ def link_entities(
 
     def propose(view: View) -> Ran | Declined:
         if reader is None:
-            reason = missing or "The entity linker is off: no entity extractor was composed."
+            if missing:
+                return Declined(reason=missing, knob="entity_linker_extractor_kind")
+            reason = "The entity linker is off: no entity extractor was composed."
             return Declined(reason=reason, knob="enable_entity_linker")
         return _Linking(
             view=view,

@@ -65,7 +65,7 @@ def promote_procedures(
     if proposer is not None:
         return from_proposer(proposer, model_name=model)
     if rule is None:
-        reason = "no procedure rule and no proposer was composed"
+        reason = "No procedure rule and no proposer was composed."
         return _declining(Declined(reason=reason, knob="procedure_rule"))
     reading: dict[str, Plain] = {
         "reader": rule.reader.identity,
