@@ -1,12 +1,14 @@
 """Recall of evidence turns on LoCoMo: the plain index against recall, the same rows and questions.
 
-    python benchmarks/recall_locomo.py locomo10.json [--one-scope]
+    python benchmarks/recall_locomo.py FILE [--one-scope] [--after-sleep]
 
 For each question of categories 1 to 4 (multi-hop, temporal, open-domain, single-hop): the share
 of its evidence turns among the first ten. A conversation is a store of its own, so that the
 index's statistics are its own too, or with ``--one-scope`` all ten share one scope. The plain
-index is asked with every word of the question, and with its stop words left out. LoCoMo
-(Maharana et al., 2024) is not part of this project.
+index is asked with every word of the question, and with its stop words left out. With
+``--after-sleep`` every question is asked again after a maintenance run, entity linker on, and the
+evidence turns that were lost and won are counted. LoCoMo (Maharana et al., 2024) is not part of
+this project.
 """
 
 from __future__ import annotations
@@ -20,10 +22,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from symfonic.capabilities.memory.compose import compose_collaborators
+from symfonic.capabilities.memory.maintenance import Maintenance
+from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.recall import recall
 from symfonic.capabilities.memory.recall_query import expression, query_terms
+from symfonic.capabilities.memory.roster import consolidation_phases
 from symfonic.capabilities.memory.scope import Scope
-from symfonic.capabilities.memory.store import Turn
+from symfonic.capabilities.memory.store import Subscription, Turn
 from symfonic.capabilities.memory.stores import open_store
 
 if TYPE_CHECKING:
@@ -34,6 +40,11 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 LIMIT = 10
+EVERYTHING = (
+    Subscription(phase="link_entities", reads=("episode",)),
+    Subscription(phase="strengthen", reads=(), reads_touched=True),
+    Subscription(phase="promote_procedures", reads=("episode",)),
+)
 
 
 def turns_of(conversation: dict[str, Any], sample: str) -> Iterator[Turn]:
@@ -73,7 +84,17 @@ def by_index(reader: MemoryReader, words: str) -> set[str | None]:
     return {getattr(hit.record.content, "source_id", None) for hit in hits}
 
 
-def measure(path: Path, *, one_scope: bool) -> dict[str, dict[int, list[float]]]:
+def sleep(store: MemoryStore, scope: Scope) -> None:
+    """One maintenance run at the time of the questions; the store has a clock of its own."""
+    policy = LearningPolicy(enable_entity_linker=True)
+    phases = consolidation_phases(
+        **policy.as_phase_kwargs(), collaborators=compose_collaborators(policy)
+    )
+    report = Maintenance(store, phases).run(scope, now=NOW)
+    assert not report.failed
+
+
+def measure(path: Path, *, one_scope: bool, after_sleep: bool) -> dict[str, dict[int, list[float]]]:
     """Per way of asking and category, each question's share of evidence found."""
     found: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     asked: list[tuple[MemoryStore, int, str, set[str]]] = []
@@ -83,16 +104,18 @@ def measure(path: Path, *, one_scope: bool) -> dict[str, dict[int, list[float]]]
             store = open_store(":memory:")
         store.ensure_scope(scope, half_life_hours=720.0, salt=b"locomo-benchmark")
         turns = list(turns_of(entry["conversation"], entry["sample_id"]))
-        store.add_turns(scope, turns, now=NOW, subscriptions=())
+        store.add_turns(scope, turns, now=NOW, subscriptions=EVERYTHING)
         known = {turn.source_id for turn in turns if turn.source_id}
         asked += [(store, *question) for question in questions_of(entry, known)]
     times: list[float] = []
+    before: list[set[str | None]] = []
     for store, category, question, evidence in asked:
         with store.snapshot(scope) as reader:
             raw = " OR ".join(f'"{w}"' for w in dict.fromkeys(re.findall(r"\w+", question.lower())))
             began = time.process_time()
             answer = recall(reader, question, now=NOW, limit=LIMIT)
             times.append(time.process_time() - began)
+            before.append({item.source_id for item in answer.items})
             ways = {
                 "index, every word": by_index(reader, raw),
                 "index, without stop words": by_index(reader, expression(query_terms(question))),
@@ -100,6 +123,19 @@ def measure(path: Path, *, one_scope: bool) -> dict[str, dict[int, list[float]]]
             }
         for way, ids in ways.items():
             found[way][category].append(len(evidence & ids) / len(evidence))
+    if after_sleep:
+        for store in {id(row[0]): row[0] for row in asked}.values():
+            sleep(store, scope)
+        lost = won = total = 0
+        for (store, category, question, evidence), earlier in zip(asked, before, strict=True):
+            with store.snapshot(scope) as reader:
+                answer = recall(reader, question, now=NOW, limit=LIMIT)
+            ids = {item.source_id for item in answer.items}
+            found["recall, after a night"][category].append(len(evidence & ids) / len(evidence))
+            total += len(evidence & earlier)
+            lost += len(evidence & earlier - ids)
+            won += len(evidence & ids - earlier)
+        print(f"of {total} evidence turns found before the night, {lost} lost after it; {won} won")
     times.sort()
     middle, slow = (1000 * times[int(len(times) * share)] for share in (0.5, 0.95))
     print(
@@ -113,8 +149,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--one-scope", action="store_true")
+    parser.add_argument("--after-sleep", action="store_true")
     arguments = parser.parse_args()
-    found = measure(arguments.file, one_scope=arguments.one_scope)
+    found = measure(
+        arguments.file, one_scope=arguments.one_scope, after_sleep=arguments.after_sleep
+    )
     print(f"{'evidence recall@10, %':<28}{'all':>7}", *(f"{n:>12}" for n in CATEGORIES.values()))
     for way, by_category in found.items():
         every = [share for shares in by_category.values() for share in shares]

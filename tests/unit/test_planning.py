@@ -180,9 +180,16 @@ def test_a_cap_leaves_a_backlog_and_counts_it(store: SQLiteStore) -> None:
 
 
 def test_what_a_phase_itself_leaves_is_a_backlog(store: SQLiteStore) -> None:
-    found = plan(store, phase(propose=proposing((), counts={"left": 4})))
+    tell(store, ["early"])
+    found = plan(store, phase(propose=proposing((), left=4)))
     assert found.phases[0].left == 4
     assert found.backlog
+
+
+def test_a_pass_that_moved_nothing_calls_for_no_other(store: SQLiteStore) -> None:
+    found = plan(store, phase(propose=proposing((), left=4)))
+    assert found.phases[0].left == 4
+    assert not found.backlog
 
 
 def test_rows_after_the_clock_are_neither_read_nor_counted(store: SQLiteStore) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import pytest
     from click.testing import Result
 
 
@@ -17,7 +19,7 @@ def test_demo_learns_and_takes_it_back(ask: Callable[..., Any], tmp_path: Path) 
     assert {phase["outcome"] for phase in run["phases"]} == {"ran"}
     assert len(shown["drafts"]) == 2
     assert {item["kind"] for item in shown["before"]["items"]} == {"episode"}
-    assert "summary" in {item["kind"] for item in shown["after"]["items"]}
+    assert {item["kind"] for item in shown["after"]["items"]} == {"episode"}
     assert shown["undo"]["after"]["records"] == {"episode": {"active": 178}}
     assert shown["undo"]["after"]["links"] == 0
     assert list(tmp_path.iterdir()) == []
@@ -51,6 +53,17 @@ def test_kept_demo_can_be_looked_around_in(
     assert str(kept) in shown.stdout
     assert ask("stats", "--store", kept)["records"]["entity"]["active"] > 0
     assert len(ask("drafts", "list", "--store", kept)["drafts"]) == 2
+
+
+def test_last_commands_are_named_as_this_one_was_started(
+    run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = tmp_path / "symfonic-memory"
+    started.write_text("", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", [str(started), "demo"])
+    assert f"  {started} demo --keep demo-memory\n" in run("demo").stdout
+    started.chmod(0o755)
+    assert "\n  symfonic-memory demo --keep" in run("demo", PATH=str(tmp_path)).stdout
 
 
 def test_demo_leaves_a_used_directory_alone(ask: Callable[..., Any], tmp_path: Path) -> None:

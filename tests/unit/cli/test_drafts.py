@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from symfonic.capabilities.memory.cli.drafts import call_line
+from symfonic.capabilities.memory.records import ToolCall
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -32,6 +35,37 @@ def test_list_shows_what_waits_for_a_decision(
 
 def test_empty_list_says_so(run: Callable[..., Result], read: Path) -> None:
     assert "nothing to review" in run("drafts", "list").stdout
+    assert "no procedure that was approved" in run("drafts", "list", "--status", "approved").stdout
+    assert "There is no procedure in" in run("drafts", "list", "--status", "all").stdout
+
+
+def test_best_supported_draft_stands_first(ask: Callable[..., Any], slept: Path) -> None:
+    supports = [draft["support"] for draft in ask("drafts", "list")["drafts"]]
+    assert supports == sorted(supports, reverse=True)
+    assert len(set(supports)) > 1
+
+
+def test_too_short_an_id_asks_for_more(ask: Callable[..., Any], slept: Path) -> None:
+    i = refund(ask)["id"]
+    assert "at least four" in ask("drafts", "show", i[:3], code=23)["error"]["message"]
+
+
+def test_second_decision_says_what_can_be_done(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    i = refund(ask)["id"]
+    ask("drafts", "approve", i)
+    assert f"drafts retire {i[:8]}" in run("drafts", "approve", i).stderr
+    ask("drafts", "retire", i)
+    assert "New evidence" in run("drafts", "approve", i).stderr
+
+
+def test_long_arguments_are_cut_off() -> None:
+    call = ToolCall(name="send", arguments={"text": "word " * 100}, ok=False)
+    assert len(call_line(call)) < 140
+    assert call_line(call).endswith("…) failed")
+    assert call_line(ToolCall(name="ping")) == "ping()"
+    assert call_line(ToolCall(name="raw", arguments="not json")) == "raw(not json)"
 
 
 def test_show_brings_the_evidence_oldest_first(
@@ -45,7 +79,9 @@ def test_show_brings_the_evidence_oldest_first(
     assert {"mon-support-1", "fri-support-2"} <= {turn["session"] for turn in shown["evidence"]}
     text = run("drafts", "show", i).stdout
     assert "mon-support-1-03" in text
-    assert "[lookup_order, check_policy]" in text
+    assert "  session mon-support-1\n" in text
+    assert "→ lookup_order(order: BW-10482) ok" in text
+    assert shown["evidence"][1]["calls"][0]["arguments"] == {"order": "BW-10482"}
 
 
 def test_approved_procedure_is_recalled_and_says_who_approved(

@@ -20,8 +20,29 @@ def test_dry_run_names_the_records_and_erases_nothing(
     assert len(shown["records"]) == 8
     text = run("forget", "--session", "mon-support-1", "--dry-run")
     assert text.exit_code == 0
-    assert "8 episodes" in text.stdout
+    assert "Asked for: 8 episodes." in text.stdout
+    assert "With them, as it rests on them: 1 procedure, 1 summary." in text.stdout
+    assert "Released: 8 turns that may be condensed anew." in text.stdout
+    assert max(map(len, text.stdout.splitlines())) <= 80
+    assert len(text.stdout.splitlines()) == 8 + 2 + 3
     assert ask("stats") == before
+
+
+def test_preview_is_what_forgetting_does(ask: Callable[..., Any], slept: Path) -> None:
+    would = ask("forget", "--session", "mon-support-1", "--dry-run")["receipt"]
+    done = ask("forget", "--session", "mon-support-1", "--yes")["receipt"]
+    for name in ("forgotten", "derived_removed", "rows"):
+        assert would[name] == done[name]
+    assert len(done["derived_removed"]) == 2
+
+
+def test_beginning_of_an_id_is_enough_from_eight_characters_on(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    i = ask("recall", "cracked funnel", "--limit", 1)["items"][0]["id"]
+    assert i[:8] in run("recall", "cracked funnel", "--limit", 1).stdout
+    assert ask("forget", "--record", i[:7], "--dry-run", code=23)["error"]
+    assert ask("forget", "--record", i[:8], "--dry-run")["records"] == [i]
 
 
 def test_receipt_holds_ids_and_no_text(ask: Callable[..., Any], slept: Path) -> None:
@@ -42,6 +63,7 @@ def test_confirmation_is_asked_for(
         refused = run("forget", "--session", "mon-support-1", text=answer)
         assert refused.exit_code == 1
         assert "Nothing was forgotten" in refused.stderr
+        assert "Erase 8 records and 2 that rest on them for good?" in refused.stderr
         assert ask("stats") == before
     agreed = run("forget", "--session", "mon-support-1", text="y\n")
     assert agreed.exit_code == 0

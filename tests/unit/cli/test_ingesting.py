@@ -100,10 +100,37 @@ def test_remarks_say_what_the_numbers_do_not(
     lines = "".join(json.dumps(message) + "\n" for message in messages)
     log.write_text(lines + '{"ro', encoding="utf-8")
     first = run("ingest", log).stdout
-    assert "1 said nothing" in first
+    assert "1 message said nothing and was left out" in first
     assert "the last line is not ended yet" in first
     ask("forget", "--everything", "--yes")
-    assert "1 were forgotten before, and stay so" in run("ingest", log).stdout
+    assert "1 turn was forgotten before, and stays so" in run("ingest", log).stdout
+
+
+def test_single_file_that_fails_prints_no_table(run: Callable[..., Result]) -> None:
+    result = run("ingest", "missing.jsonl")
+    assert result.exit_code == 13
+    assert result.stdout == ""
+    assert result.stderr.count("missing.jsonl") == 1
+
+
+def test_empty_file_is_noted(
+    ask: Callable[..., Any], run: Callable[..., Result], tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("", encoding="utf-8")
+    assert ask("ingest", log)["files"][0]["note"] == "there was nothing to read in it"
+    assert "nothing to read in it" in run("ingest", log).stdout
+    log.write_text('{"text": "The kettle is on."}\n', encoding="utf-8")
+    assert ask("ingest", log)["files"][0]["note"] is None
+
+
+def test_other_encoding_is_told_with_the_command_that_converts_it(
+    ask: Callable[..., Any], tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes('{"text": "Café"}\n'.encode("latin1"))
+    error = ask("ingest", log, code=13)["files"][0]["error"]
+    assert "not UTF-8: convert it, e.g. iconv -f latin1 -t utf-8" in error["message"]
 
 
 def test_failing_store_ends_the_list_and_keeps_what_was_done(

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from symfonic.capabilities.memory.service import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 NIGHT = "2026-09-21T02:00Z"
+NIGHT_TIME = datetime(2026, 9, 21, 2, tzinfo=UTC)
 FUNNEL = ("recall", "cracked funnel", "--now", NIGHT)
 
 
@@ -88,8 +92,31 @@ def test_recalled_records_are_learnt_from(ask: Callable[..., Any], slept: Path) 
     assert ask("stats")["pending"]["strengthen"] > 0
 
 
+def test_looking_without_use_leaves_no_trace(ask: Callable[..., Any], slept: Path) -> None:
+    before = ask("stats")
+    assert ask(*FUNNEL, "--no-use")["items"]
+    assert ask("stats") == before
+
+
+def test_live_turn_is_shown_with_its_role_and_when_it_was_recorded(
+    run: Callable[..., Result], ask: Callable[..., Any], store: Path
+) -> None:
+    turn = {"role": "assistant", "content": "The kettle is on."}
+    with Memory.open(store) as memory:
+        memory.add_turn(turn, scope="demo/office", session="live", now=NIGHT_TIME)
+    (item,) = ask("recall", "kettle")["items"]
+    shown = run("recall", "kettle").stdout
+    assert f"episode · recorded 2026-09-21 02:00 · assistant · {item['id'][:8]}\n" in shown
+
+
+def test_budget_alone_sets_no_limit(ask: Callable[..., Any], read: Path) -> None:
+    assert len(ask("recall", "Wren order", "--now", NIGHT)["items"]) == 10
+    assert len(ask("recall", "Wren order", "--token-budget", 4000, "--now", NIGHT)["items"]) > 10
+
+
 @pytest.mark.parametrize(
-    "arguments", [("--limit", "-1"), ("--kind", "dream"), ("--token-budget", "x"), ()]
+    "arguments",
+    [("--limit", "-1"), ("--limit", "0"), ("--kind", "dream"), ("--token-budget", "x"), ()],
 )
 def test_wrong_option_is_a_usage_error(
     arguments: tuple[str, ...], run: Callable[..., Result], read: Path

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -19,8 +21,12 @@ def test_runs_are_listed_newest_first(
     assert (latest["run_id"], latest["kind"], latest["status"]) == (RUN, "deep", "committed")
     assert latest["change_count"] > 0
     assert first["kind"] == "ingest"
-    assert [row["run_id"] for row in ask("runs", "--limit", 1)["runs"]] == [RUN]
+    short = ask("runs", "--limit", 1)
+    assert ([row["run_id"] for row in short["runs"]], short["more"]) == ([RUN], True)
+    assert ask("runs")["more"] is False
     assert RUN in run("runs").stdout
+    assert "There are more" in run("runs", "--limit", 1).stdout
+    assert "There are more" not in run("runs", "--limit", 2).stdout
 
 
 def test_diff_holds_every_change_with_what_was_before(ask: Callable[..., Any], slept: Path) -> None:
@@ -108,10 +114,51 @@ def test_undo_takes_back_one_group(ask: Callable[..., Any], slept: Path) -> None
     assert ask("undo", 2, "--group", "no/such/group", code=44)["error"]["facts"]["groups"]
 
 
-def test_undo_under_a_decision_is_refused(ask: Callable[..., Any], slept: Path) -> None:
+def test_beginning_of_a_groups_name_is_enough(ask: Callable[..., Any], slept: Path) -> None:
     (draft, *_) = ask("drafts", "list")["drafts"]
-    ask("drafts", "approve", draft["id"], "--now", NIGHT)
-    assert ask("undo", RUN, code=44)["error"]["facts"]["groups"]
+    short = f"promote_procedures/procedure/{draft['id'][:6]}"
+    assert ask("undo", 2, "--group", "promote", code=44)["error"]["facts"]["groups"] == ["promote"]
+    undone = ask("undo", 2, "--group", short, "--now", NIGHT)
+    assert undone["groups"] == [f"promote_procedures/procedure/{draft['id']}"]
+
+
+def test_undo_under_a_decision_is_refused_and_says_what_comes_first(
+    ask: Callable[..., Any], slept: Path
+) -> None:
+    first, second = ask("drafts", "list")["drafts"]
+    ask("drafts", "approve", first["id"], "--now", NIGHT)
+    error = ask("undo", RUN, code=44)["error"]
+    assert len(error["facts"]["groups"]) == 1
+    assert error["message"].startswith("1 later group builds on")
+    assert error["message"].endswith("Undo demo/office#3 first: symfonic-memory undo demo/office#3")
+    ask("drafts", "reject", second["id"], "--now", NIGHT)
+    message = ask("undo", RUN, code=44)["error"]["message"]
+    command = "symfonic-memory undo demo/office#3..4"
+    assert message.endswith(f"Undo demo/office#4 down to #3 first: {command}")
+    ask(*command.split()[1:], "--now", NIGHT)
+    assert ask("undo", RUN, "--now", NIGHT)["change_count"] > 0
+
+
+@pytest.mark.parametrize("name", ["1..3", "#1..3", "1..#3", "demo/office#1..3"])
+def test_range_of_runs_passes_over_imports(
+    name: str, ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    ask("remember", "The kettle is blue.", "--now", NIGHT)
+    shown = run("undo", name, "--now", NIGHT)
+    assert "Undone: 2 runs of demo/office#1..3, by demo/office#4..5" in " ".join(
+        shown.stdout.split()
+    )
+    assert ask("stats")["records"] == {"episode": {"active": 178}}
+    assert ask("undo", name, code=44)["error"]["type"] == "UndoRefused"
+
+
+def test_range_that_is_none_is_refused(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    assert ask("undo", "2..1", code=13)["error"]["type"] == "InputError"
+    assert ask("undo", "2..9", code=23)["error"]["type"] == "RecordNotFound"
+    assert ask("undo", "a..b", code=13)["error"]["type"] == "InputError"
+    assert run("undo", "1..2", "--group", "x").exit_code == 2
 
 
 def test_unknown_run_is_refused(ask: Callable[..., Any], slept: Path) -> None:

@@ -51,7 +51,7 @@ def test_report_shows_what_was_learnt_within_80_columns(
 ) -> None:
     shown = run("sleep", "--policy", policy, "--now", NIGHT).stdout
     for part in (
-        "No phase declined", "New names", "Henrike Vos 27", "Procedures drafted: 2",
+        "No phase declined", "New names", "Henrike Vos (27)", "Procedures drafted: 2",
         "4. send_receipt", "Condensed", "Grew strongest", "symfonic-memory undo demo/office#2",
         "enable_entity_linker = true  (file policy.toml)",
     ):  # fmt: skip
@@ -70,7 +70,7 @@ def test_dry_run_shows_the_run_and_writes_nothing(
     assert shown["passes"][0]["run_id"] == ""
     text = run(*arguments, "--dry-run").stdout
     assert "a dry run writes nothing" in text
-    assert "Henrike Vos 27" in text
+    assert "Henrike Vos (27)" in text
     assert ask("stats") == before
     real = ask(*arguments)["passes"][0]
     for name in ("digest", "input_digest", "change_count"):
@@ -162,7 +162,7 @@ def test_plan_is_kept_and_changes_nothing(ask: Callable[..., Any], read: Path) -
 def test_plan_says_what_to_do_with_it(run: Callable[..., Result], read: Path) -> None:
     shown = run("plan", *LINKER, "--now", NIGHT).stdout
     assert "symfonic-memory apply demo/office#2" in shown
-    assert "Henrike Vos 27" in shown
+    assert "Henrike Vos (27)" in shown
 
 
 def test_report_says_what_was_read_again_and_what_a_person_holds_back(
@@ -189,4 +189,66 @@ def test_missing_collaborator_is_told_with_its_knob(run: Callable[..., Result], 
     shown = run("sleep", "--set", "phase_12_use_llm_extractor=true", "--now", NIGHT).stdout
     head = " ".join("\n".join(shown.splitlines()[:8]).replace("│", " ").split())
     assert "declined promote_procedures" in head
-    assert "The knob is phase_12_use_llm_extractor." in head
+    assert "phase_12_use_llm_extractor is on" in head
+    assert "Memory.sleep(given={'proposer': …})." in head
+
+
+def test_missing_extractor_names_the_knob_that_asked_for_it(
+    ask: Callable[..., Any], read: Path
+) -> None:
+    kind = ("--set", "entity_linker_extractor_kind=spacy")
+    (run,) = ask("sleep", *LINKER, *kind, "--now", NIGHT)["passes"]
+    declined = run["phases"][0]
+    assert (declined["outcome"], declined["knob"]) == ("declined", "entity_linker_extractor_kind")
+    assert declined["reason"].endswith("Memory.sleep(given={'spacy_extractor': …}).")
+
+
+def test_near_miss_in_the_environment_is_a_plain_warning(
+    run: Callable[..., Result], read: Path
+) -> None:
+    result = run("sleep", "--dry-run", "--now", NIGHT, SYMFONIC_LOOKBACK_HOUR="3")
+    assert result.stderr == (
+        "Warning: SYMFONIC_LOOKBACK_HOUR sets nothing. Did you mean SYMFONIC_LOOKBACK_HOURS?\n"
+    )
+
+
+def test_whole_sleep_is_taken_back_with_one_command(
+    ask: Callable[..., Any], run: Callable[..., Result], read: Path
+) -> None:
+    before = ask("stats")["records"]
+    small = (*LINKER, "--set", "entity_linker_max_episodics_per_run=60", "--now", NIGHT)
+    shown = run("sleep", *small).stdout
+    command = "symfonic-memory undo demo/office#2..4"
+    assert shown.endswith(f"Take it back with: {command}\n")
+    undone = ask(*command.split()[1:], "--now", NIGHT)
+    assert undone["undoes"] == "demo/office#2..4"
+    assert [report["run_id"] for report in undone["runs"]] == [
+        f"demo/office#{number}" for number in (5, 6, 7)
+    ]
+    assert undone["change_count"] > 0
+    assert ask("stats")["records"] == before
+
+
+def test_plan_says_what_one_pass_leaves(run: Callable[..., Result], read: Path) -> None:
+    small = (*LINKER, "--set", "entity_linker_max_episodics_per_run=60", "--now", NIGHT)
+    for said in (run("plan", *small).stdout, run("apply", 2).stdout):
+        assert "A plan is one pass. Left for later: link_entities 118." in " ".join(said.split())
+        assert "'symfonic-memory sleep' goes on" in " ".join(said.split())
+
+
+def test_draft_is_shown_with_the_support_of_the_last_pass(
+    run: Callable[..., Result], ask: Callable[..., Any], read: Path, policy: Path
+) -> None:
+    small = ("--policy", policy, "--set", "promotion_max_episodics_per_run=80", "--now", NIGHT)
+    shown = run("sleep", *small).stdout
+    best = ask("drafts", "list")["drafts"][0]
+    assert "in 1 pass\n" not in shown
+    assert f"seen again: {best['support']} sessions" in shown
+
+
+def test_idle_phase_says_that_there_was_nothing_to_read(
+    run: Callable[..., Result], slept: Path, policy: Path
+) -> None:
+    shown = run("sleep", "--policy", policy, "--now", NIGHT).stdout
+    assert "promote_procedures: patterns 0\n" in shown
+    assert "link_entities: unread 0\n" in shown

@@ -93,8 +93,16 @@ def test_damaged_export_is_refused_and_nothing_lands(
     other = tmp_path / "other.db"
     error = ask("import", "-", "--store", other, text=text, code=13)["error"]
     assert said in error["message"]
-    if other.exists():
-        assert ask("doctor", "--store", other)["scopes"] == []
+    assert list(tmp_path.glob("other.db*")) == []
+
+
+def test_refused_import_leaves_a_store_that_was_there(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    torn = "\n".join(run("export").stdout.splitlines()[:-1])
+    before = ask("stats")
+    assert ask("import", "-", text=torn, code=13)["error"]
+    assert ask("stats") == before
 
 
 def test_export_that_cannot_be_written_leaves_the_old_file(

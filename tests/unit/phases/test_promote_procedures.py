@@ -173,7 +173,7 @@ def test_it_declines_without_a_rule_and_a_proposer() -> None:
     phase = promote_procedures(None, None, procedural_model_name="m")
     outcome = phase.propose(None)  # type: ignore[arg-type]
     assert outcome == Declined(
-        reason="no procedure rule and no proposer was composed", knob="procedure_rule"
+        reason="No procedure rule and no proposer was composed.", knob="procedure_rule"
     )
     assert phase.reads == ("episode",)
     assert phase.cap(RunLimits()) == RunLimits().promotion_max_episodics_per_run

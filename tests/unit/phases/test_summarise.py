@@ -181,7 +181,7 @@ def test_up_to_the_threshold_it_ran_and_says_what_it_saw(store: MemoryStore) -> 
     assert ran.changes == ()
     assert ran.looked_at == 10
     assert ran.counts == {
-        "uncondensed": 10, "threshold": 10, "condensed": 0, "unanswered": 0, "left": 0,
+        "uncondensed": 10, "threshold": 10, "condensed": 0, "unanswered": 0,
     }  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def test_the_oldest_are_condensed_until_no_more_than_the_threshold_are_left(
     ran = run(store)
     assert sources(ran) == [ids(0, 1, 2, 3), ids(4, 5, 6, 7)]
     assert ran.counts == {
-        "uncondensed": 17, "threshold": 10, "condensed": 8, "unanswered": 0, "left": 0,
+        "uncondensed": 17, "threshold": 10, "condensed": 8, "unanswered": 0,
     }  # fmt: skip
 
 
@@ -212,9 +212,9 @@ def test_at_most_so_many_batches_a_pass_and_the_rest_is_left(store: MemoryStore)
     fill(store, [turn(n) for n in range(30)])
     ran = run(store, batches=2)
     assert len(summaries(ran)) == 2
-    assert ran.counts["left"] == 12
+    assert ran.left == 12
     apply(store, ran)
-    assert run(store, batches=9).counts["left"] == 0
+    assert run(store, batches=9).left == 0
 
 
 def test_episodes_inside_the_look_back_are_not_taken(store: MemoryStore) -> None:
@@ -371,7 +371,7 @@ def test_a_batch_without_an_answer_is_left_and_the_others_land(
     ran = run(store, Scripted(), answers={first.key: answer, second.key: "A trip."})
     assert sources(ran) == [ids(4, 5, 6, 7)]
     assert ran.counts["unanswered"] == 4
-    assert ran.counts["left"] == 4
+    assert ran.left == 4
     assert ran.counts["condensed"] == 4
 
 

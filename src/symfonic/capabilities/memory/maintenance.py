@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from symfonic.capabilities.memory.errors import ClockRefused, StaleWrite, UndoRefused
+from symfonic.capabilities.memory.errors import ClockRefused, InputError, StaleWrite, UndoRefused
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.outcome import SleepReport
 from symfonic.capabilities.memory.planning import Plan, Sleep, describe, plan_pass
@@ -22,13 +23,13 @@ from symfonic.capabilities.memory.store import Commit
 from symfonic.capabilities.memory.undo import inverse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from symfonic.capabilities.memory.collaborators import Clock
     from symfonic.capabilities.memory.outcome import RunReport, RunStatus
     from symfonic.capabilities.memory.phase import Phase
     from symfonic.capabilities.memory.scope import Scope
-    from symfonic.capabilities.memory.store import JournalRow, Lease, MemoryStore
+    from symfonic.capabilities.memory.store import JournalRow, Lease, MemoryStore, RunRow
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -39,6 +40,10 @@ ATTEMPTS = 3
 """How often a pass is planned again because rows changed under it."""
 
 _SHOWN = 5
+
+
+def _nothing_held() -> None:
+    """A plan that is not carried out holds no lease."""
 
 
 class Maintenance:
@@ -73,20 +78,16 @@ class Maintenance:
 
         Raises ``RunAlreadyActive``, ``ClockRefused``, and ``StaleWrite`` where rows kept changing.
         """
-        moment, notes = self._moment(scope, now)
-        lease = self.store.acquire(scope, now=system_clock(), term_seconds=LEASE_SECONDS)
         passes: list[RunReport] = []
-        try:
+        with self._holding(scope) as held:
+            moment, notes = self._moment(scope, now)
             sleep = self._sleep(scope, moment)
             while True:
-                plan, report = self._pass(scope, sleep, lease, len(passes) + 1, notes)
+                plan, report = self._pass(scope, sleep, held, len(passes) + 1, notes)
                 passes.append(report)
                 if not plan.backlog or len(passes) >= self.limits.max_passes:
                     break
-                sleep = replace(sleep, spent=_spent(sleep.spent, plan))
-                lease = self.store.renew(lease, now=system_clock(), term_seconds=LEASE_SECONDS)
-        finally:
-            self.store.release(lease)
+                sleep = replace(sleep, spent=_spent(sleep.spent, plan), kept=plan.kept)
         return SleepReport(passes=tuple(passes))
 
     def preview(self, scope: Scope, *, now: datetime | None = None) -> tuple[Plan, RunReport]:
@@ -107,11 +108,8 @@ class Maintenance:
 
     def apply(self, scope: Scope, number: int) -> None:
         """Commit a kept plan under its own number. Raises ``StaleWrite`` where it went stale."""
-        lease = self.store.acquire(scope, now=system_clock(), term_seconds=LEASE_SECONDS)
-        try:
-            self.store.commit_plan(scope, number, lease=lease)
-        finally:
-            self.store.release(lease)
+        with self._holding(scope) as held:
+            self.store.commit_plan(scope, number, lease=held.lease)
 
     def undo(
         self, scope: Scope, number: int, *, groups: Sequence[str] = (), now: datetime | None = None
@@ -120,23 +118,31 @@ class Maintenance:
 
         Raises ``UndoRefused``, naming the later groups that build on what is to be undone.
         """
-        lease = self.store.acquire(scope, now=system_clock(), term_seconds=LEASE_SECONDS)
-        try:
-            return self._undo(scope, number, groups, now or self.clock(), lease)
-        finally:
-            self.store.release(lease)
+        with self._holding(scope) as held:
+            return self._undo(scope, number, groups, _in_utc(now or self.clock()), held.lease)
 
     # -- private
 
+    @contextmanager
+    def _holding(self, scope: Scope) -> Iterator[_Held]:
+        """Hold the scope's lease while something is done to it."""
+        held = _Held(self.store, scope)
+        try:
+            yield held
+        finally:
+            self.store.release(held.lease)
+
     def _pass(
-        self, scope: Scope, sleep: Sleep, lease: Lease, number: int, notes: tuple[str, ...]
+        self, scope: Scope, sleep: Sleep, held: _Held, number: int, notes: tuple[str, ...]
     ) -> tuple[Plan, RunReport]:
         for attempt in range(1, ATTEMPTS + 1):
             started = time.perf_counter()
-            plan = self._plan(scope, sleep, number)
+            plan = self._plan(scope, sleep, number, held.beat)
             report = self._describe(scope, plan, "committed", started, notes)
             try:
-                run = self.store.commit(scope, self._with_report(plan.commit, report), lease=lease)
+                run = self.store.commit(
+                    scope, self._with_report(plan.commit, report), lease=held.lease
+                )
             except StaleWrite:
                 if attempt == ATTEMPTS:
                     raise
@@ -157,10 +163,13 @@ class Maintenance:
         )  # fmt: skip
         return plan, report
 
-    def _plan(self, scope: Scope, sleep: Sleep, number: int) -> Plan:
+    def _plan(
+        self, scope: Scope, sleep: Sleep, number: int, beat: Callable[[], None] = _nothing_held
+    ) -> Plan:
         return plan_pass(
-            self.store, scope, self.phases, sleep, watch=lambda phase: self.watch(number, phase)
-        )
+            self.store, scope, self.phases, sleep, beat=beat,
+            watch=lambda phase: self.watch(number, phase),
+        )  # fmt: skip
 
     def _moment(self, scope: Scope, now: datetime | None) -> tuple[datetime, tuple[str, ...]]:
         """The run's clock: a stated one must not lie before the last run; ours is raised."""
@@ -173,11 +182,12 @@ class Maintenance:
                 f"half_life_days is {asked:g}; this scope was made with {fades:g}, which stays",
             )
         if now is None:
-            clock = self.clock()
+            clock = _in_utc(self.clock())
             if last is not None and clock < last:
                 note = f"the clock said {clock.isoformat()}; raised to the last run's time"
                 return last, (*notes, note)
             return clock, notes
+        now = _in_utc(now)
         if last is not None and now < last:
             raise ClockRefused(
                 f"The stated time {now.isoformat()} lies before the last run of scope {scope}, "
@@ -216,7 +226,9 @@ class Maintenance:
     ) -> RunReport:
         started = time.perf_counter()
         with self.store.snapshot(scope) as reader:
-            rows = _chosen(reader.run(number).status, reader.journal(number), groups, scope, number)
+            rows = _chosen(
+                reader.run(number), reader.journal(number), groups, run_id(scope, number)
+            )
             names = sorted({str(row.change.group) for row in rows})
             dependents = reader.dependents(number, names)
             if dependents:
@@ -245,6 +257,33 @@ def run_id(scope: Scope, number: int) -> str:
 def system_clock() -> datetime:
     """The machine's clock, in UTC: the default where none is injected."""
     return datetime.now(UTC)
+
+
+class _Held:
+    """The lease of one run, lengthened while slow work goes on: nobody takes the scope over.
+
+    A third of the term may pass unasked, so an ordinary night renews nothing.
+    """
+
+    def __init__(self, store: MemoryStore, scope: Scope) -> None:
+        self._store = store
+        self._since = time.monotonic()
+        self.lease = store.acquire(scope, now=system_clock(), term_seconds=LEASE_SECONDS)
+
+    def beat(self) -> None:
+        """Lengthen the lease where it is time to."""
+        if time.monotonic() - self._since > LEASE_SECONDS / 3:
+            self.lease = self._store.renew(
+                self.lease, now=system_clock(), term_seconds=LEASE_SECONDS
+            )
+            self._since = time.monotonic()
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """One instant, one digest, whatever zone it was stated in."""
+    if moment.tzinfo is None:
+        raise InputError(f"The time {moment.isoformat()} has no zone; give an aware one.")
+    return moment.astimezone(UTC)
 
 
 def _silent(number: int, phase: str) -> None:
@@ -282,12 +321,13 @@ def _refused(scope: Scope, number: int, dependents: Sequence[tuple[int, str]]) -
 
 
 def _chosen(
-    status: str, journal: Sequence[JournalRow], groups: Sequence[str], scope: Scope, number: int
+    run: RunRow, journal: Sequence[JournalRow], groups: Sequence[str], name: str
 ) -> list[JournalRow]:
     """The journal rows to undo. Raises ``UndoRefused`` where there is nothing to take back."""
-    name = run_id(scope, number)
-    if status not in {"committed", "undone"}:
-        raise UndoRefused(f"The run {name} is {status}; only a committed run can be undone.")
+    if run.status not in {"committed", "undone"}:
+        raise UndoRefused(f"The run {name} is {run.status}; only a committed run can be undone.")
+    if run.kind == "undo":
+        raise UndoRefused(f"The run {name} is itself an undo, and there is no redo yet.", run=name)
     rows = [row for row in journal if row.undone_by is None]
     unknown = sorted(set(groups) - {str(row.change.group) for row in journal})
     if unknown:

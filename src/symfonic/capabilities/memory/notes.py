@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from symfonic.capabilities.memory.errors import InputError
-from symfonic.capabilities.memory.ingest.normalise import clean
+from symfonic.capabilities.memory.ingest.normalise import prose
 from symfonic.capabilities.memory.records import Note, Record, identify
 from symfonic.capabilities.memory.strength import base_strength
 
@@ -23,9 +23,9 @@ def note_of(
     """The note that holds ``text``, and whether it is new. Raises ``InputError`` for an empty one.
 
     The same words again are the same note. A forgotten note keeps its id as a tombstone, so the
-    same words told anew are another one.
+    same words told anew are another one. Secrets are taken out, as they are of turns.
     """
-    words = clean(text).strip()
+    words = prose(text, []).strip()
     if not words:
         raise InputError("There is nothing to remember: the text is empty.")
     state = reader.state

@@ -20,13 +20,15 @@ class Ran:
     """The phase looked, and proposes ``changes``, which may be none.
 
     ``looked_at`` counts what it examined and ``counts`` says more by name, so that a zero explains
-    itself. ``notes`` are sentences for a reviewer: what was seen and not proposed, and why.
-    ``kept`` are records that stay pending because a cap for the whole sleep left them over;
-    they call for no further pass.
+    itself. ``left`` is what a further pass of the same sleep would take up, for a phase that is
+    driven by state; pending rows are counted by the engine. ``notes`` are sentences for a reviewer:
+    what was seen and not proposed, and why. ``kept`` are records that stay pending because a cap
+    for the whole sleep left them over; they call for no further pass.
     """
 
     changes: tuple[Change, ...] = ()
     looked_at: int = 0
+    left: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     kept: frozenset[RecordId] = frozenset()

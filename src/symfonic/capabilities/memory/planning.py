@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from symfonic.capabilities.memory.changes import output_digest
+from symfonic.capabilities.memory.errors import StoreError
 from symfonic.capabilities.memory.outcome import (
     Declined,
     Failed,
@@ -21,7 +22,7 @@ from symfonic.capabilities.memory.outcome import (
     Ran,
     RunReport,
 )
-from symfonic.capabilities.memory.records import Seen, canonical
+from symfonic.capabilities.memory.records import READABLE_STATES, Seen, canonical
 from symfonic.capabilities.memory.store import Answer, Commit, PendingRow
 from symfonic.capabilities.memory.view import View
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.limits import RunLimits
     from symfonic.capabilities.memory.outcome import Outcome
     from symfonic.capabilities.memory.phase import Phase
-    from symfonic.capabilities.memory.records import Plain, Record
+    from symfonic.capabilities.memory.records import Plain, Record, RecordId
     from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import MemoryReader, MemoryStore, ScopeState
@@ -45,22 +46,38 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sleep:
-    """What all passes of one sleep share; ``spent`` counts the drafts of earlier passes."""
+    """What all passes of one sleep share.
+
+    ``spent`` counts the drafts of earlier passes, and ``kept`` are the rows that those left pending
+    on purpose: they are not taken again. ``answered`` outlives a pass that has to be planned again;
+    what was asked in vain is not asked twice in one sleep.
+    """
 
     now: datetime
     spread_since: datetime
     retention: RetentionPolicy
     limits: RunLimits
     spent: Mapping[str, int] = field(default_factory=dict)
+    kept: Mapping[str, frozenset[RecordId]] = field(default_factory=dict)
+    answered: dict[str, Answered | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An answer given during this sleep, and the phase that asked."""
+
+    phase: str
+    answer: Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A planned pass: what to commit, how to report it, and whether a backlog is left."""
+    """A planned pass: what to commit, how to report it, and whether another one has work to do."""
 
     commit: Commit
     phases: tuple[PhaseReport, ...]
     backlog: bool
+    kept: Mapping[str, frozenset[RecordId]]
 
 
 @dataclass(slots=True)
@@ -71,7 +88,6 @@ class _Reading:
     totals: dict[str, int] = field(default_factory=dict)
     fresh: dict[str, list[Seen]] = field(default_factory=dict)
     answers: dict[str, Plain] = field(default_factory=dict)
-    asked: list[Answer] = field(default_factory=list)
     failed: dict[str, Failed] = field(default_factory=dict)
 
 
@@ -83,6 +99,10 @@ class _Done:
     duration_ms: float
 
 
+def _no_beat() -> None:
+    """Nothing has to be kept alive."""
+
+
 def plan_pass(
     store: MemoryStore,
     scope: Scope,
@@ -90,16 +110,18 @@ def plan_pass(
     sleep: Sleep,
     *,
     watch: Callable[[str], None],
+    beat: Callable[[], None] = _no_beat,
 ) -> Plan:
-    """Plan one pass of ``phases`` over a scope. ``watch`` is told the phase that comes next.
+    """Plan one pass of ``phases`` over a scope. ``watch`` is told the phase that comes next, and
+    ``beat`` is called between the readers and questions, which may be slow.
 
     Readers and answerers work between snapshots, so that a slow model holds nothing open.
     """
     reading = _Reading()
     with store.snapshot(scope) as reader:
         unread = _select(reader, phases, sleep, reading)
-    _read(phases, unread, reading)
-    _ask(store, scope, phases, sleep, reading)
+    _read(phases, unread, reading, beat)
+    _ask(store, scope, phases, sleep, reading, beat)
     with store.snapshot(scope) as reader:
         view = _view(reader, phases, sleep, reading)
         _drop_vanished(view, phases, reading)
@@ -115,7 +137,10 @@ def _select(
     for phase in phases:
         if not (phase.reads or phase.reads_touched):
             continue
-        rows, total = reader.pending(phase.name, until=sleep.now, cap=phase.cap(sleep.limits))
+        rows, total = reader.pending(
+            phase.name, until=sleep.now, cap=phase.cap(sleep.limits),
+            without=sorted(sleep.kept.get(phase.name, ())),
+        )  # fmt: skip
         reading.taken[phase.name], reading.totals[phase.name] = rows, total
         if phase.reader is None or not rows:
             continue
@@ -130,11 +155,13 @@ def _read(
     phases: Sequence[Phase],
     unread: Mapping[str, Sequence[tuple[Record, Sequence[Record]]]],
     reading: _Reading,
+    beat: Callable[[], None],
 ) -> None:
     """Let each reader look at its episodes; one that raises fails its own phase only."""
     for phase in phases:
         if phase.reader is None:
             continue
+        beat()
         identity = phase.reader.identity
         found = _attempt(phase, partial(_readings, phase.reader, unread.get(phase.name, ())))
         if isinstance(found, Failed):
@@ -159,9 +186,17 @@ def _nothing(reader: str, episode: Record) -> Seen:
 
 
 def _ask(
-    store: MemoryStore, scope: Scope, phases: Sequence[Phase], sleep: Sleep, reading: _Reading
+    store: MemoryStore,
+    scope: Scope,
+    phases: Sequence[Phase],
+    sleep: Sleep,
+    reading: _Reading,
+    beat: Callable[[], None],
 ) -> None:
-    """Put the phases' questions to their answerers, those with a stored answer left out."""
+    """Put the phases' questions to their answerers, but for those that were answered before.
+
+    An empty text is no answer: it is not kept, so that a collaborator that recovers is asked again.
+    """
     questions: list[tuple[Phase, Question]] = []
     with store.snapshot(scope) as reader:
         for phase in phases:
@@ -177,19 +212,27 @@ def _ask(
     for phase, question in questions:
         if phase.name in reading.failed or phase.answer is None:
             continue
-        body = _attempt(phase, partial(phase.answer, question))
-        if isinstance(body, Failed):
-            reading.failed[phase.name] = body
-            continue
-        reading.answers[question.key] = body
-        reading.asked.append(
-            Answer(
-                question=question.key,
-                collaborator=question.collaborator,
-                sources=tuple(sorted(episode.id for episode in question.episodes)),
-                body=body,
-            )
-        )
+        if question.key not in sleep.answered:
+            beat()
+            body = _attempt(phase, partial(phase.answer, question))
+            if isinstance(body, Failed):
+                reading.failed[phase.name] = body
+                continue
+            empty = body is None or body == ""
+            sleep.answered[question.key] = None if empty else _answered(phase, question, body)
+        given = sleep.answered[question.key]
+        if given is not None:
+            reading.answers[question.key] = given.answer.body
+
+
+def _answered(phase: Phase, question: Question, body: Plain) -> Answered:
+    answer = Answer(
+        question=question.key,
+        collaborator=question.collaborator,
+        sources=tuple(sorted(episode.id for episode in question.episodes)),
+        body=body,
+    )
+    return Answered(phase=phase.name, answer=answer)
 
 
 def _questions(phase: Phase, view: View) -> list[Question]:
@@ -273,6 +316,8 @@ def _attempt(phase: Phase, work: Callable[[], T]) -> T | Failed:
     """What ``work`` gives; the boundary at which a phase's error becomes its outcome."""
     try:
         return work()
+    except StoreError:
+        raise  # the store is not the phase's: the whole run fails, and says why
     except Exception as error:  # noqa: BLE001 - recorded with its traceback, never swallowed
         cause = type(error).__name__
         _LOGGER.error("maintenance.phase.failed phase=%s cause=%s", phase.name, cause)  # noqa: TRY400 - the traceback may quote a memory; the report keeps it, the log does not
@@ -309,15 +354,36 @@ def _assemble(
         read=view.handed_out,
         done=tuple(cleared),
         seen=tuple(s for i in sorted(readers) for s in reading.fresh.get(i, ())),
-        answers=tuple(reading.asked),
+        answers=tuple(
+            given.answer
+            for _, given in sorted(sleep.answered.items())
+            if given is not None and given.phase in {part.phase.name for part in ran}
+        ),
         queue=queue,
         reread=reread,
         reading=prints,
+        recording=_recording(sleep, reading),
     )
-    backlog = bool(reread or queue.keys() & {part.phase.name for part in ran}) or any(
+    work = bool(reread or queue.keys() & {part.phase.name for part in ran}) or any(
         p.left for p in phases if p.outcome == "ran"
     )
-    return Plan(commit=commit, phases=phases, backlog=backlog)
+    kept = {
+        part.phase.name: sleep.kept.get(part.phase.name, frozenset()) | part.outcome.kept
+        for part in ran
+        if isinstance(part.outcome, Ran)
+    }
+    moved = bool(changes or reread) or any(reading.taken.get(part.phase.name) for part in ran)
+    return Plan(commit=commit, phases=phases, backlog=work and moved, kept=kept)
+
+
+def _recording(sleep: Sleep, reading: _Reading) -> dict[str, Any]:
+    """What the input consists of besides the rows that were handed out, for a replay."""
+    return {
+        "spread_since": sleep.spread_since.isoformat(),
+        "spent": dict(sleep.spent),
+        "taken": {name: [row.record for row in rows] for name, rows in reading.taken.items()},
+        "questions": sorted(reading.answers),
+    }
 
 
 def _reread(
@@ -375,8 +441,9 @@ def _phase_report(
     duration = round(part.duration_ms, 3)
     match part.outcome:
         case Ran() as ran:
-            again = _count(reader, reread[name]) if name in reread else 0
-            left = waiting - len(reading.taken.get(name, ())) + ran.counts.get("left", 0)
+            done = reading.taken.get(name, ())
+            again = _count(reader, reread[name]) - len(done) if name in reread else 0
+            left = waiting - len(reading.taken.get(name, ())) + ran.left
             return PhaseReport(
                 name=name,
                 outcome="ran",
@@ -412,8 +479,14 @@ def _phase_report(
 
 
 def _count(reader: MemoryReader, kinds: Sequence[str]) -> int:
+    """How many records of these kinds there are that a phase could read."""
     records: dict[str, dict[str, int]] = reader.stats()["records"]
-    return sum(sum(records.get(kind, {}).values()) for kind in kinds)
+    return sum(
+        count
+        for kind in kinds
+        for state, count in records.get(kind, {}).items()
+        if state in READABLE_STATES
+    )
 
 
 def describe(commit: Commit, phases: tuple[PhaseReport, ...], **facts: Any) -> RunReport:  # noqa: ANN401

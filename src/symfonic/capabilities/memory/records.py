@@ -42,6 +42,9 @@ TRUST_ORDER: Final[tuple[Trust, ...]] = get_args(Trust)
 VISIBLE_STATES: Final[tuple[State, ...]] = ("active", "condensed")
 """What recall may return unasked. Condensed episodes stay candidates."""
 
+READABLE_STATES: Final[tuple[State, ...]] = ("active", "condensed", "archived")
+"""What a phase may read again when its settings change."""
+
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 

@@ -102,6 +102,32 @@ def resolve(*, file: Path | None, environ: Mapping[str, str], sets: Sequence[str
     )
 
 
+def report_facts(
+    policy: LearningPolicy,
+    retention: RetentionPolicy,
+    limits: RunLimits,
+    sources: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """What a run's report states of its knobs: fingerprint, every value, and where it came from.
+
+    A value that no source is given for was an ``argument`` where it is not the default.
+    """
+    settings = _values(policy, retention, limits)
+    usual = _values(LearningPolicy(), RetentionPolicy(), RunLimits())
+    told = {name: "default" if settings[name] == usual[name] else "argument" for name in settings}
+    return {
+        "fingerprint": fingerprint(policy, retention, limits),
+        "settings": settings,
+        "sources": {**told, **(sources or {})},
+    }
+
+
+def _values(
+    policy: LearningPolicy, retention: RetentionPolicy, limits: RunLimits
+) -> dict[str, Any]:
+    return {**policy.as_kwargs(), **asdict(retention), **asdict(limits)}
+
+
 def fingerprint(policy: LearningPolicy, retention: RetentionPolicy, limits: RunLimits) -> str:
     """A digest of every knob, 32 hexadecimal characters; equal only where every value is."""
     values = {

@@ -162,6 +162,7 @@ class Commit:
     queue: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reread: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reading: Mapping[str, str] = field(default_factory=dict)
+    recording: Mapping[str, Any] = field(default_factory=dict)
     undoes: tuple[tuple[int, str], ...] = ()
     """(run number, group) pairs that this commit undoes, all groups of a run where group is ''."""
 
@@ -239,10 +240,13 @@ class MemoryReader(Protocol):
         """The scope's row as of the snapshot."""
         ...
 
-    def pending(self, phase: str, *, until: datetime, cap: int) -> tuple[list[PendingRow], int]:
+    def pending(
+        self, phase: str, *, until: datetime, cap: int, without: Sequence[str] = ()
+    ) -> tuple[list[PendingRow], int]:
         """At most ``cap`` unread rows, half newest and half oldest, and how many there are in all.
 
-        Rows whose effective time lies after ``until`` are neither returned nor counted.
+        Rows whose effective time lies after ``until``, and rows of the records ``without``, are
+        neither returned nor counted.
         """
         ...
 

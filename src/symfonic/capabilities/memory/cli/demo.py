@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from symfonic.capabilities.memory.cli.app import NAME
 from symfonic.capabilities.memory.cli.options import json_option
 from symfonic.capabilities.memory.cli.output import (
     console,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Record
     from symfonic.capabilities.memory.service import Memory
 
-NAME: Final = "symfonic-memory"
 SCOPE: Final = "demo/office"
 SALT: Final = bytes.fromhex("73796d666f6e69632d6d656d6f727921")
 QUESTION: Final = "What happened to the cracked funnel?"

@@ -63,7 +63,7 @@ def runs(*, store: str, scope: str, limit: int) -> None:
     out = console()
     out.print(made if rows else f"There are no runs in {scope} yet.")
     if more:
-        out.print(f"There are more, and older ones: --limit {limit * 5}")
+        out.print(f"There are more: --limit {limit * 5}")
 
 
 @click.command()
@@ -106,7 +106,8 @@ def apply(*, store: str, scope: str | None, run: str) -> None:
     changes = count(int(row.report.get("change_count", 0)), "change")
     out = console()
     out.print(f"{name} is {row.status}: {changes}.")
-    out.print(what_is_left({p["name"]: p["left"] for p in row.report.get("phases", ())}))
+    phases = row.report.get("phases", ())
+    out.print(what_is_left({p["name"]: p["left"] for p in phases if p["outcome"] == "ran"}))
 
 
 @click.command()
@@ -149,7 +150,7 @@ def range_name(first: str, last: str) -> str:
 
 
 def what_is_left(left: Mapping[str, int]) -> str:
-    """What a plan leaves to later passes, by phase, in a sentence."""
+    """What a plan leaves to later passes, by phase that ran, in a sentence."""
     waiting = ", ".join(f"{phase} {number:,}" for phase, number in left.items() if number)
     if not waiting:
         return "A plan is one pass, and nothing is left after it."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import click
 
@@ -14,7 +14,6 @@ from symfonic.capabilities.memory.cli.output import (
     clean,
     console,
     emit,
-    indented,
     panel,
     plain,
     shorten,
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.records import Link, Record, RecordId
     from symfonic.capabilities.memory.service import Memory
+
+    _Seen: TypeAlias = tuple[Link, bool, RecordId]
 
 _SOURCES: Final = frozenset({"evidence", "summarises"})
 _MANY: Final = 1000
@@ -57,10 +58,8 @@ def show(*, store: str, scope: str, record: str) -> None:
     """
     with open_memory(store) as memory:
         found = memory.record(record, scope=scope)
-        links = links_of(memory, found)
-        others = memory.records(
-            sorted({other for _, _, other in map(_sides(found), links)}), scope=scope
-        )
+        links = _seen_from(found, links_of(memory, found))
+        others = memory.records(sorted({other for _, _, other in links}), scope=scope)
     if wants_json():
         emit({"record": _plain(found, links, others)})
     else:
@@ -77,30 +76,27 @@ def links_of(memory: Memory, record: Record) -> Sequence[Link]:
     return found
 
 
-def _sides(record: Record) -> Any:  # noqa: ANN401 - a function of a link
-    """Of a link: its kind, whether it leads away from the record, and what is at its other end."""
-
-    def sides(link: Link) -> tuple[str, bool, RecordId]:
-        away = link.source == record.id
-        return link.kind, away, link.target if away else link.source
-
-    return sides
+def _seen_from(record: Record, links: Sequence[Link]) -> list[_Seen]:
+    """Each link with whether it leads away from the record, and what is at its other end."""
+    return [
+        (link, True, link.target) if link.source == record.id else (link, False, link.source)
+        for link in links
+    ]
 
 
 def _plain(
-    record: Record, links: Sequence[Link], others: Mapping[RecordId, Record]
+    record: Record, links: Sequence[_Seen], others: Mapping[RecordId, Record]
 ) -> dict[str, Any]:
-    rows = [(link, *_sides(record)(link)) for link in links]
     return {
         "id": record.id, "scope": record.scope, "kind": record.kind, "state": record.state,
         "status": record.status, "text": record.text, "content": asdict(record.content),
         "session": record.session, "position": record.position, "trust": record.trust,
         "pinned": record.pinned, "occurred_at": _iso(record.occurred_at),
         "recorded_at": _iso(record.recorded_at), "until": _iso(record.until),
-        "sources": [_end(other, others) for _, kind, away, other in rows
-                    if away and kind in _SOURCES],
-        "links": [{"kind": kind, "direction": "out" if away else "in", "count": link.count,
-                   **_end(other, others)} for link, kind, away, other in rows],
+        "sources": [_end(other, others) for link, away, other in links
+                    if away and link.kind in _SOURCES],
+        "links": [{"kind": link.kind, "direction": "out" if away else "in", "count": link.count,
+                   **_end(other, others)} for link, away, other in links],
     }  # fmt: skip
 
 
@@ -113,7 +109,7 @@ def _end(i: RecordId, others: Mapping[RecordId, Record]) -> dict[str, Any]:
 
 
 def _print(
-    out: Console, record: Record, links: Sequence[Link], others: Mapping[RecordId, Record]
+    out: Console, record: Record, links: Sequence[_Seen], others: Mapping[RecordId, Record]
 ) -> None:
     from rich.text import Text
 
@@ -122,26 +118,27 @@ def _print(
     for name, value in _facts(record):
         out.print(Text.assemble((f"{name}: ", "dim"), clean(value)))
     groups: dict[str, list[RecordId]] = {}
-    for kind, away, other in map(_sides(record), links):
-        groups.setdefault(_SAID[kind][not away], []).append(other)
+    for link, away, other in links:
+        groups.setdefault(_SAID[link.kind][not away], []).append(other)
     for said, ids in groups.items():
         out.print(Text(f"{said} ({len(ids):,})", "bold"))
         ordered = sorted(
             ids, key=lambda i: (i not in others, others[i].order if i in others else i)
         )
         for i in ordered[:_SHOWN]:
-            out.print(indented(_line(i, others.get(i)), 2))
+            out.print(f"  {_line(i, others.get(i), out.width - 2)}", soft_wrap=True)
         if len(ids) > _SHOWN:
             out.print(Text(f"  … and {len(ids) - _SHOWN:,} more: --json", "dim"))
 
 
-def _line(i: RecordId, other: Record | None) -> str:
+def _line(i: RecordId, other: Record | None, width: int) -> str:
     if other is None:
         return i[:SHORT]
     speaker = ""
     if isinstance(other.content, Episode):
         speaker = f"{when(other.at)} · {other.content.name or other.content.role} · "
-    return f"{i[:SHORT]} {shorten(f'{speaker}{other.text}', 120)}"
+    first = other.text.partition("\n")[0]
+    return shorten(f"{i[:SHORT]}  {speaker}{first}", width)
 
 
 def _calls(record: Record) -> Sequence[Any]:

@@ -104,7 +104,7 @@ def plan(
         _show(memory, passes, entries, title="Plan", every_note=notes)
         if not wants_json():
             name = passes[0].run_id
-            left = {phase.name: phase.left for phase in passes[0].phases}
+            left = {p.name: p.left for p in passes[0].phases if p.outcome == "ran"}
             console().print(f"\n{what_is_left(left)}")
             click.echo(f"symfonic-memory diff {name}   shows it\nsymfonic-memory apply {name}")
     _fail(passes)

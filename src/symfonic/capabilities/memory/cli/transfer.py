@@ -134,7 +134,7 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
 @contextmanager
 def _unmade_when_refused(store: str) -> Iterator[None]:
     """A store that was made for an import that is refused is removed again while it is empty."""
-    path = Path(store)
+    path = Path(store.removeprefix("sqlite:///"))
     existed = path.exists()
     try:
         yield

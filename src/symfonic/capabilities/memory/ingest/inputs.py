@@ -13,7 +13,7 @@ from symfonic.capabilities.memory.ingest.document import (
     pieces_of_document,
     pieces_of_lines,
 )
-from symfonic.capabilities.memory.ingest.normalise import clean
+from symfonic.capabilities.memory.ingest.normalise import label
 from symfonic.capabilities.memory.ingest.reading import Checkpoint, Reading
 from symfonic.capabilities.memory.ingest.source import Source
 from symfonic.capabilities.memory.ingest.times import zone_named
@@ -59,7 +59,7 @@ def read_turns(
             sample = _sample(_pieces(source, Checkpoint()))
             chosen = detect.detect(sample, head=source.head_text(), name=source.name)
         context = Context(
-            session=clean(session or source.stem or DEFAULT_SESSION),
+            session=label(session or source.stem or DEFAULT_SESSION),
             importer=chosen,
             zone=zone,
             now=now,
@@ -91,7 +91,7 @@ def turns_from_dicts(
     else:
         chosen = detect.detect(sample, head="", name="the given iterable")
     context = Context(
-        session=clean(session or DEFAULT_SESSION),
+        session=label(session or DEFAULT_SESSION),
         importer=chosen,
         zone=zone_named(timezone),
         now=now,

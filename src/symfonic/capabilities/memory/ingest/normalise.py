@@ -52,6 +52,11 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def label(text: str) -> str:
+    """A name as storable text: of a session, a speaker, a tool; cleaned, and without secrets."""
+    return redact(clean(text))
+
+
 def prose(text: str, flags: list[str]) -> str:
     """Cleaned text of a message, without inline bytes and secrets.
 

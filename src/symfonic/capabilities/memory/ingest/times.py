@@ -14,7 +14,9 @@ from zoneinfo import ZoneInfo
 from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.records import EPOCH
 
-NO_ZONE: Final = "state one with --timezone, in Python with timezone=, for example Europe/Vienna"
+NO_ZONE: Final = (
+    "declare one with the timezone argument (--timezone on the command line), such as Europe/Vienna"
+)
 _MACHINE_ZONES: Final = frozenset({"localtime", "posixrules"})
 _SCALES: Final = ((1e11, 1_000_000.0), (1e14, 1_000.0), (1e17, 1.0), (1e20, 0.001))
 """Seconds, milliseconds, microseconds and nanoseconds are told apart by size.

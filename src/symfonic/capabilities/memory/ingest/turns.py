@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from symfonic.capabilities.memory.ingest.normalise import clean
+from symfonic.capabilities.memory.ingest.normalise import label
 from symfonic.capabilities.memory.ingest.rejects import MAX_TEXT, Reject, excerpt
 from symfonic.capabilities.memory.ingest.times import TimeProblem, ZoneMissing, read_time
 
@@ -85,7 +85,7 @@ def identifier(value: object, what: str) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        return clean(value)
+        return label(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**40:
         return str(value)
     raise Unreadable(f"{what} is {type(value).__name__}, not text or a whole number")

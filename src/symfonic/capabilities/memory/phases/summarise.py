@@ -120,12 +120,12 @@ class _Rule:
         return Ran(
             changes=tuple(changes),
             looked_at=total,
+            left=max(total - condensed - self.max_entries, unanswered, 0),
             counts={
                 "uncondensed": total,
                 "threshold": self.max_entries,
                 "condensed": condensed,
                 "unanswered": unanswered,
-                "left": max(total - condensed - self.max_entries, unanswered, 0),
             },
         )
 

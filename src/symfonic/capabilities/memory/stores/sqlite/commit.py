@@ -109,12 +109,13 @@ def encode_plan(commit: Commit) -> dict[str, Any]:
         "queue": {phase: list(ids) for phase, ids in commit.queue.items()},
         "reread": {phase: list(kinds) for phase, kinds in commit.reread.items()},
         "reading": dict(commit.reading),
+        "recording": dict(commit.recording),
     }  # fmt: skip
 
 
 def recorded_input(commit: Commit) -> str:
     """What a committed run keeps of its input: the rows it was planned from, by version."""
-    return canonical({"read": [list(row) for row in commit.read]})
+    return canonical({**commit.recording, "read": [list(row) for row in commit.read]})
 
 
 class _Writer:

@@ -132,15 +132,18 @@ WHERE NOT EXISTS (
 -- Unread rows of a phase, half newest and half oldest.
 SELECT record, stamp FROM (
     SELECT record, stamp FROM pending WHERE scope = :scope AND phase = :phase AND at <= :until
+     AND record NOT IN (SELECT value FROM json_each(:without))
     ORDER BY at, record LIMIT :oldest)
 UNION
 SELECT record, stamp FROM (
     SELECT record, stamp FROM pending WHERE scope = :scope AND phase = :phase AND at <= :until
+     AND record NOT IN (SELECT value FROM json_each(:without))
     ORDER BY at DESC, record DESC LIMIT :newest);
 
 -- name: count_pending
 -- How many unread rows a phase has.
-SELECT count(*) FROM pending WHERE scope = :scope AND phase = :phase AND at <= :until;
+SELECT count(*) FROM pending WHERE scope = :scope AND phase = :phase AND at <= :until
+ AND record NOT IN (SELECT value FROM json_each(:without));
 
 -- name: insert_pending
 -- An unread row; a row already there gets a new stamp.

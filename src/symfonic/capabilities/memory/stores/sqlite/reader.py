@@ -83,9 +83,12 @@ class SQLiteReader:
         found = dict(self._db.rows("get_salts", {"scopes": self._visible}))
         return [found[path] for path in self._order if path in found]
 
-    def pending(self, phase: str, *, until: datetime, cap: int) -> tuple[list[PendingRow], int]:
+    def pending(
+        self, phase: str, *, until: datetime, cap: int, without: Sequence[str] = ()
+    ) -> tuple[list[PendingRow], int]:
         bound: dict[str, Any] = {
             "scope": self._path, "phase": phase, "until": to_microseconds(until),
+            "without": array(without),
         }  # fmt: skip
         total: int = self._db.execute("count_pending", bound).fetchone()[0]
         if not total:
@@ -365,7 +368,8 @@ class SQLiteReader:
         far = LARGEST
         pending = {
             phase: self._db.execute(
-                "count_pending", {"scope": self._path, "phase": phase, "until": far}
+                "count_pending",
+                {"scope": self._path, "phase": phase, "until": far, "without": "[]"},
             ).fetchone()[0]
             for (phase,) in self._numbers("pending_phases", {"scope": self._path})
         }

@@ -435,4 +435,5 @@ def _decode_plan(plan: Mapping[str, Any], row: Any, changes: tuple[Change, ...])
         queue={phase: tuple(ids) for phase, ids in plan["queue"].items()},
         reread={phase: tuple(kinds) for phase, kinds in plan["reread"].items()},
         reading=plan["reading"],
+        recording=plan["recording"],
     )  # fmt: skip
