@@ -195,3 +195,62 @@ def test_two_scopes_take_the_same_file_each_for_itself(
     path = written(tmp_path / "log.jsonl", log(12))
     for scope in (SCOPE, "pottery/other"):
         assert memory.ingest(path, scope=scope, now=now).added == 12
+
+
+def test_a_history_that_repeats_itself_adds_nothing_under_new_ids(
+    memory: Memory, now: datetime
+) -> None:
+    def said(count: int, name: str) -> Rows:
+        words = ("yes", "go on", "ok")
+        roles = ("user", "assistant")
+        return [
+            {"id": f"{name}{n}", "session": "s", "role": roles[n % 2], "text": words[n % 3]}
+            for n in range(count)
+        ]
+
+    assert memory.ingest(said(2500, "a"), scope=SCOPE, now=now).added == 2500
+    assert memory.ingest(said(2500, "b"), scope=SCOPE, now=now).added == 0
+    assert memory.ingest(said(2503, "c"), scope=SCOPE, now=now).added == 3
+
+
+def test_an_interrupted_history_that_repeats_itself_comes_in_whole(
+    memory: Memory, now: datetime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 10)
+    rows: Rows = [
+        {"id": f"t{n}", "session": "s", "role": ("user", "assistant")[n % 2],
+         "text": ("yes", "go on")[n % 2]}
+        for n in range(35)
+    ]  # fmt: skip
+    path = written(tmp_path / "log.jsonl", rows)
+
+    def break_off(done: int, whole: int) -> None:
+        raise Broken
+
+    with pytest.raises(Broken):
+        memory.ingest(path, scope=SCOPE, now=now, progress=break_off)
+    report = memory.ingest(path, scope=SCOPE, now=now)
+    assert (report.resumed > 0, report.added, report.known) == (True, 35, 0)
+
+
+@pytest.mark.parametrize("kept", [20, 45])
+def test_an_interrupted_file_that_is_no_longer_what_was_read_is_read_from_its_start(
+    memory: Memory, log: Callable[[int], Rows], now: datetime, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, kept: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(importing, "BATCH", 30)
+    rows = log(60)
+    path = written(tmp_path / "log.jsonl", rows)
+
+    def break_off(done: int, whole: int) -> None:
+        raise Broken
+
+    with pytest.raises(Broken):
+        memory.ingest(path, scope=SCOPE, now=now, progress=break_off)
+    new = [{**row, "id": f"new{n}", "text": f"{row['text']} And {n}."}
+           for n, row in enumerate(rows[20:kept])]  # fmt: skip
+    written(path, rows[:20] + new)
+    report = memory.ingest(path, scope=SCOPE, now=now)
+    assert (report.resumed, report.read, report.added) == (0, kept, kept - 20)
+    assert {run.status for run in memory.runs(scope=SCOPE)} == {"committed"}
+    assert episodes(memory) == 30 + kept - 20

@@ -134,7 +134,7 @@ def test_equal_logs_of_two_scopes_have_no_id_in_common(
     assert ids[OWN].isdisjoint(ids[BESIDE])
 
 
-def test_a_use_of_an_ancestor_s_record_spreads_along_own_links_and_changes_nothing_above(
+def test_a_use_of_an_ancestor_s_record_is_kept_above_without_who_asked_what(
     memory: Memory, now: datetime
 ) -> None:
     founded(memory)
@@ -145,10 +145,12 @@ def test_a_use_of_an_ancestor_s_record_spreads_along_own_links_and_changes_nothi
     report = memory.sleep(scope=OWN, now=now)
     assert list(memory.export(scope=ABOVE)) == before
     assert report.change_count == 0
-    uses = [row for row in memory.export(scope=OWN) if row["table"] == "use"]
+    assert [row for row in memory.export(scope=OWN) if row["table"] == "use"] == []
+    uses = [row for row in memory.export(scope=ABOVE) if row["table"] == "use"]
     assert [set(row) for row in uses] == [
         {"table", "scope", "record", "hour", "kind", "weight", "spread_weight"}
     ]
+    assert memory.sleep(scope=ABOVE, now=now).change_count == 1
 
 
 def test_two_scopes_can_run_at_once(

@@ -264,7 +264,6 @@ def test_export_and_import_lose_nothing(turns: list[Turn], asked: list[str]) -> 
         memory.sleep(scope=SCOPE, policy=EAGER, now=NOW)
         if undone := undoable(memory)[:1]:
             memory.undo(undone[0].report["run_id"], now=NOW)
-        memory.plan(scope=SCOPE, policy=EAGER, now=NOW)
         exported = [canonical(row) for row in memory.export(scope=SCOPE)]
         with make_memory() as other:
             other.restore_rows([json.loads(line) for line in exported], scope=SCOPE)

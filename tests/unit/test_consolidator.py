@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from symfonic.capabilities.memory.consolidator import SleepConsolidator
-from symfonic.capabilities.memory.errors import PolicyError
+from symfonic.capabilities.memory.errors import InputError, PolicyError
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.retention import RetentionPolicy
@@ -93,3 +93,19 @@ def test_clock_retention_and_limits_reach_the_run(memory: Memory) -> None:
         run = SleepConsolidator(memory.store, clock=lambda: clock, **other).run(Scope(SCOPE))
         digests.add(run.passes[0].input_digest)
     assert len(digests) == 3
+
+
+def test_its_runs_state_their_settings_as_the_other_route_s_do(memory: Memory) -> None:
+    policy = LearningPolicy(promotion_min_pattern_count=7)
+    engine = SleepConsolidator(memory.store, promotion_min_pattern_count=7)
+    report = engine.run(Scope(SCOPE), now=NOW).passes[0]
+    same = memory.preview(scope=SCOPE, policy=policy, now=NOW)[1]
+    assert report.sources["promotion_min_pattern_count"] == "argument"
+    assert (report.settings, report.sources) == (same.settings, same.sources)
+    assert report.fingerprint == same.fingerprint
+    assert memory.run(report.run_id).settings == report.settings
+
+
+def test_a_time_without_a_zone_is_refused(memory: Memory) -> None:
+    with pytest.raises(InputError, match="no zone"):
+        SleepConsolidator(memory.store).run(Scope(SCOPE), now=NOW.replace(tzinfo=None))

@@ -280,8 +280,9 @@ def test_what_is_packed_fits_the_budget_and_is_there_once(shelf: Shelf) -> None:
 
 def test_drafts_and_rejected_procedures_are_not_recalled(shelf: Shelf) -> None:
     content = Procedure(
-        title="Refund", trigger="a refund", steps=(Step(action="find_order"),), origin="calls"
-    )
+        title="Refund", trigger="a refund", steps=(Step(action="find_order"),), origin="calls",
+        decided_by="ana",
+    )  # fmt: skip
     for status in ("draft", "rejected", "retired", "approved"):
         shelf.derive("procedure", content, f"Refund steps, {status}.", status=status)
     assert shelf.texts("refund steps") == ["Refund steps, approved."]

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime, timedelta
+from contextlib import closing
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from symfonic.capabilities.memory.errors import (
     StaleWrite,
     StoreUnavailable,
 )
+from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.records import Note, Procedure
 from symfonic.capabilities.memory.scope import Scope
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 SCOPE = "acme/ana"
 NOW = datetime(2026, 5, 2, 2, tzinfo=UTC)
+SECRET = "ghp_" + "a1B2" * 9
 RULE = "Before you ship the ceramics, run the glaze check and notify the potter."
 
 
@@ -165,6 +168,48 @@ def test_a_note_that_was_forgotten_can_be_told_again(memory: Memory) -> None:
     assert [item.text for item in memory.recall("clay", scope=SCOPE).items] == ["buy clay"]
 
 
+def test_a_note_is_kept_without_the_secrets_in_it(memory: Memory) -> None:
+    i = memory.remember(f"the key is {SECRET}", scope=SCOPE)
+    assert memory.records([i], scope=SCOPE)[i].text == "the key is [redacted: github token]"
+    assert not any(SECRET in str(row) for row in memory.export(scope=SCOPE))
+
+
+def test_names_of_sessions_speakers_and_tools_hold_no_secrets(memory: Memory) -> None:
+    memory.add_turn(
+        {"role": "user", "name": SECRET, "text": "warm", "tool_calls": [{"name": SECRET}]},
+        scope=SCOPE, session=SECRET,
+    )  # fmt: skip
+    memory.ingest([{"id": SECRET, "session": SECRET, "text": "cold"}], scope=SCOPE)
+    memory.ingest([{"text": "mild"}], scope=SCOPE, session=SECRET)
+    rows = list(memory.export(scope=SCOPE))
+    assert sum(row["table"] == "record" for row in rows) == 3
+    assert not any(SECRET in str(row) for row in rows)
+
+
+@pytest.mark.parametrize("place", [":memory:", "m.db"])
+def test_the_same_note_told_by_many_at_once_is_one(tmp_path: Path, place: str) -> None:
+    path = place if place == ":memory:" else tmp_path / place
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        ready, told = threading.Barrier(8), []
+        failures: list[BaseException] = []
+
+        def tell() -> None:
+            try:
+                for n in range(20):
+                    ready.wait(timeout=30)
+                    told.append((n, memory.remember(f"buy clay {n}", scope=SCOPE)))
+            except BaseException as error:  # noqa: BLE001 - shown by the assertion below
+                failures.append(error)
+
+        threads = [threading.Thread(target=tell) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert (len(told), len(set(told))) == (160, 20)
+
+
 # -- recall and uses
 
 
@@ -181,13 +226,64 @@ def test_recall_counts_as_use_at_the_next_write(memory: Memory) -> None:
     assert [row["weight"] for row in uses(memory)] == [3.0, 1.0]
 
 
-def test_an_ancestor_s_record_is_used_in_the_reader_s_scope(memory: Memory) -> None:
+def test_a_use_of_an_ancestor_s_record_is_kept_in_the_ancestor_s_scope(memory: Memory) -> None:
     memory.ingest(turns(1, "the kiln is warm"), scope="acme")
-    memory.ingest(turns(1, "glaze"), scope=SCOPE)
-    (item,) = memory.recall("kiln", scope=SCOPE).items
+    memory.ingest(turns(1, "the kiln is cold"), scope=SCOPE)
+    own, theirs = memory.recall("kiln", scope=SCOPE).items
     memory.flush_uses()
-    assert uses(memory, "acme") == []
-    assert [row["record"] for row in uses(memory)] == [item.id]
+    assert [row["record"] for row in uses(memory, "acme")] == [theirs.id]
+    assert [row["record"] for row in uses(memory)] == [own.id]
+    before = memory.records([theirs.id], scope="acme")[theirs.id].strength
+    memory.sleep(scope="acme")
+    assert memory.records([theirs.id], scope="acme")[theirs.id].strength > before
+
+
+def test_recall_at_a_scope_that_is_not_there_does_not_make_it(memory: Memory) -> None:
+    memory.ingest(turns(1, "the kiln is warm"), scope="acme")
+    assert memory.recall("kiln", scope="acme/new").items
+    memory.flush_uses()
+    assert memory.scopes() == ["acme"]
+    assert len(uses(memory, "acme")) == 1
+
+
+def test_uses_that_cannot_be_written_wait_and_those_of_other_scopes_do_not(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for scope in ("acme", SCOPE):
+        memory.ingest(turns(1, "the kiln is warm"), scope=scope)
+    memory.recall("kiln", scope=SCOPE)
+    write = memory.store.add_uses
+
+    def refuse(scope: Scope, *given: Any, **named: Any) -> None:
+        if scope.path == "acme":
+            raise StoreUnavailable("busy")
+        write(scope, *given, **named)
+
+    monkeypatch.setattr(memory.store, "add_uses", refuse)
+    with pytest.raises(StoreUnavailable):
+        memory.flush_uses()
+    memory.recall("kiln", scope="acme", record_uses=True)
+    monkeypatch.undo()
+    memory.flush_uses()
+    assert [row["weight"] for row in uses(memory, "acme")] == [2.0]
+    assert [row["weight"] for row in uses(memory)] == [1.0]
+
+
+def test_a_refusal_that_is_no_error_of_the_store_loses_no_use(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.ingest(turns(1, "the kiln is warm"), scope=SCOPE)
+    memory.recall("kiln", scope=SCOPE)
+
+    def interrupt(*given: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(memory.store, "add_uses", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        memory.flush_uses()
+    monkeypatch.undo()
+    memory.flush_uses()
+    assert [row["weight"] for row in uses(memory)] == [1.0]
 
 
 def test_closing_writes_what_recall_has_used(tmp_path: Path) -> None:
@@ -243,11 +339,92 @@ def test_a_run_s_report_states_each_setting_and_where_it_came_from(memory: Memor
     assert report.settings["max_passes"] == 60
     assert report.settings["grace_days"] == 30
     assert set(report.sources) == set(report.settings)
-    engine = memory.maintenance(policy, sources={"promotion_min_pattern_count": "flag"})
-    again = memory.run_maintenance(engine, scope=SCOPE).passes[0]
-    assert again.sources == {"promotion_min_pattern_count": "flag"}
+    assert report.sources["promotion_min_pattern_count"] == "argument"
+    assert report.sources["max_passes"] == "default"
+    sources = {"promotion_min_pattern_count": "flag"}
+    again = memory.sleep(scope=SCOPE, policy=policy, sources=sources).passes[0]
+    assert again.sources["promotion_min_pattern_count"] == "flag"
     assert again.fingerprint == report.fingerprint
-    assert memory.maintenance().facts["fingerprint"] != report.fingerprint
+    other = memory.plan(scope=SCOPE, limits=RunLimits(max_passes=7))
+    assert other.fingerprint != report.fingerprint
+    assert (other.sources["max_passes"], other.settings["max_passes"]) == ("argument", 7)
+
+
+def test_what_no_policy_decides_states_none(memory: Memory) -> None:
+    i = drafted(memory)
+    memory.decide(i, "rejected", scope=SCOPE, by="ana")
+    name = next(row.report["run_id"] for row in memory.runs(scope=SCOPE) if row.kind == "user")
+    undone = memory.undo(name)
+    assert (undone.settings, undone.sources, undone.fingerprint) == ({}, {}, "")
+    assert memory.run(name).settings == {}
+    assert memory.run(undone.run_id).settings == {}
+
+
+def test_a_dry_run_shows_what_a_sleep_would_do_and_keeps_nothing(memory: Memory) -> None:
+    memory.ingest(turns(3), scope=SCOPE)
+    before = memory.stats(scope=SCOPE)
+    watched: list[str] = []
+    changes, report = memory.preview(
+        scope=SCOPE, sources={"max_passes": "flag"},
+        watch=lambda _number, phase: watched.append(phase),
+    )  # fmt: skip
+    assert (report.status, report.change_count) == ("planned", len(changes))
+    assert report.sources["max_passes"] == "flag"
+    assert "promote_procedures" in watched
+    assert memory.stats(scope=SCOPE) == before
+    assert memory.sleep(scope=SCOPE).passes[0].digest == report.digest
+
+
+def test_one_moment_in_two_zones_is_the_same_run(memory: Memory) -> None:
+    memory.ingest(turns(3), scope=SCOPE)
+    there = NOW.astimezone(timezone(timedelta(hours=2)))
+    one, other = (memory.preview(scope=SCOPE, now=now)[1] for now in (NOW, there))
+    assert (one.input_digest, one.clock) == (other.input_digest, other.clock)
+    planned = memory.plan(scope=SCOPE, now=there)
+    assert planned.input_digest == one.input_digest
+    slept = memory.sleep(scope=SCOPE, now=there).passes[0]
+    assert slept.input_digest == one.input_digest
+    assert memory.undo(slept.run_id, now=there).clock == NOW.isoformat()
+    assert memory.remember("buy clay", scope=SCOPE, due=NOW) == memory.remember(
+        "buy clay", scope=SCOPE, due=there
+    )
+
+
+def test_a_time_without_a_zone_is_refused_wherever_it_is_given(memory: Memory) -> None:
+    memory.ingest(turns(3), scope=SCOPE)
+    naive = NOW.replace(tzinfo=None)
+    run = memory.sleep(scope=SCOPE).passes[0].run_id
+    for ask in (
+        lambda: memory.sleep(scope=SCOPE, now=naive),
+        lambda: memory.plan(scope=SCOPE, now=naive),
+        lambda: memory.preview(scope=SCOPE, now=naive),
+        lambda: memory.undo(run, now=naive),
+        lambda: memory.undo_all(run, run, now=naive),
+        lambda: memory.recall("kiln", scope=SCOPE, as_of=naive),
+        lambda: memory.remember("buy clay", scope=SCOPE, due=naive),
+    ):
+        with pytest.raises(InputError, match="no zone"):
+            ask()
+
+
+def test_a_half_read_export_of_a_store_in_memory_keeps_nobody_waiting(memory: Memory) -> None:
+    memory.ingest(turns(3), scope=SCOPE)
+    rows = memory.export(scope=SCOPE)
+    next(rows)
+    other = threading.Thread(target=memory.scopes, daemon=True)
+    other.start()
+    other.join(timeout=10)
+    assert not other.is_alive()
+
+
+def test_a_closed_export_of_a_file_lets_go_of_its_snapshot(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db") as memory:
+        memory.ingest(turns(3), scope=SCOPE)
+        with closing(memory.export(scope=SCOPE)) as rows:
+            next(rows)
+            memory.ingest(turns(5), scope=SCOPE)
+        assert memory.check() == []
+    assert not (tmp_path / "m.db-wal").exists()
 
 
 def test_a_plan_can_be_read_applied_and_undone(memory: Memory) -> None:

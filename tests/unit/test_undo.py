@@ -22,8 +22,11 @@ from symfonic.capabilities.memory.maintenance import Maintenance
 from symfonic.capabilities.memory.records import (
     Entity,
     Link,
+    Procedure,
     Record,
     RecordId,
+    Status,
+    Step,
     Use,
     identify,
     to_microseconds,
@@ -35,6 +38,8 @@ from symfonic.capabilities.memory.strength import record_strength
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from symfonic.capabilities.memory.outcome import RunKind
 
 SCOPE = Scope("acme/ana")
 SALT = b"undo salt"
@@ -81,9 +86,9 @@ def mention(source: RecordId, target: Record, count: int = 1) -> Link:
     return Link(source=source, kind="mentions", target=target.id, count=count, at=AT)
 
 
-def keep(store: SQLiteStore, *changes: Change | None, **commit: Any) -> int:
+def keep(store: SQLiteStore, *changes: Change | None, kind: RunKind = "deep", **commit: Any) -> int:
     found = tuple(change for change in changes if change is not None)
-    return store.commit(SCOPE, Commit(kind="deep", clock=AT, changes=found, **commit), lease=None)
+    return store.commit(SCOPE, Commit(kind=kind, clock=AT, changes=found, **commit), lease=None)
 
 
 def undo(store: SQLiteStore, number: int, *groups: str) -> int:
@@ -391,3 +396,88 @@ def test_an_undo_is_in_the_journal_and_can_be_read_there(store: SQLiteStore) -> 
     assert (row.change.operation, row.change.reason) == ("remove", "undo: made")
     assert report.notes == (f"undoes acme/ana#{number}",)
     assert report.kind == "undo"
+
+
+def procedure(status: Status, by: str | None = "ana") -> Record:
+    content = Procedure(
+        title="Deploy", trigger="on Friday", steps=(Step(action="deploy"),), origin="stated",
+        decided_by=by, decided_at=None if by is None else AT.isoformat(),
+    )  # fmt: skip
+    return replace(entity("p"), kind="procedure", content=content, status=status)
+
+
+def test_taking_back_a_retirement_approves_nothing(store: SQLiteStore) -> None:
+    before = procedure("approved")
+    keep(store, add_record(group(before.id), before, "kept"), kind="user")
+    retired = keep(store, edit_record(group(before.id), before, procedure("retired", "bo"), ""))
+    undo(store, retired)
+    (after,) = records(store, before.id)
+    assert after == replace(procedure("draft", None), version=after.version, seq=after.seq)
+
+
+def test_taking_back_a_change_of_status_alone_approves_nothing(store: SQLiteStore) -> None:
+    before = procedure("approved")
+    keep(store, add_record(group(before.id), before, "kept"), kind="user")
+    retired = keep(store, edit_record(group(before.id), before, procedure("retired"), ""))
+    undo(store, retired)
+    (after,) = records(store, before.id)
+    assert after == replace(procedure("draft", None), version=after.version, seq=after.seq)
+
+
+def test_taking_back_a_removal_approves_nothing(store: SQLiteStore) -> None:
+    before = procedure("approved")
+    keep(store, add_record(group(before.id), before, "kept"), kind="user")
+    removal = Change(group=group("x"), operation="remove", table="record", row=(before.id,))
+    undo(store, keep(store, removal))
+    (after,) = records(store, before.id)
+    assert after.status == "draft"
+
+
+def test_undoing_what_an_import_brought_approves_nothing(store: SQLiteStore) -> None:
+    draft = procedure("draft", None)
+    keep(store, add_record(group(draft.id), draft, "drafted"))
+    keep(store, edit_record(group(draft.id), draft, procedure("approved"), ""), kind="user")
+    approved = procedure("approved")
+    keep(store, edit_record(group(draft.id), approved, procedure("retired"), ""), kind="user")
+    other = SQLiteStore(":memory:")
+    other.load(SCOPE, list(store.dump(SCOPE)))
+    for number in (3, 2):
+        undo(other, number)
+        (after,) = records(other, draft.id)
+        assert after.status == "draft"
+        assert isinstance(after.content, Procedure)
+        assert after.content.decided_by is None
+    other.close()
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_an_undo_costs_in_proportion_to_its_run(grouped: bool) -> None:
+    """Four times the changes take about four times the steps of the database, not sixteen."""
+    small, large = (steps_of_an_undo(count, grouped=grouped) for count in (500, 2000))
+    assert large < 5 * small
+
+
+def steps_of_an_undo(count: int, *, grouped: bool) -> int:
+    """How many steps of the database's machine it takes to take back twice ``count`` changes."""
+    store = SQLiteStore(":memory:")
+    store.ensure_scope(SCOPE, half_life_hours=HALF_LIFE, salt=SALT)
+    (source,) = tell(store, ["hello"])
+    made = [entity(f"n{n}") for n in range(count)]
+    keep(store, *(add_record(STRENGTH, record, "there") for record in made[: count // 2]))
+    changes: list[Change] = []
+    for n, record in enumerate(made):
+        own = group(record.id if grouped else "all")
+        if n < count // 2:
+            after = replace(record, pinned=True)
+            changes += [c for c in (edit_record(own, record, after, "edit"),) if c is not None]
+        else:
+            changes.append(add_record(own, record, "new"))
+        changes.append(add_link(own, mention(source, record), "named"))
+    number = keep(store, *changes)
+    keep(store, set_strength(STRENGTH, made[0].id, 7, "later"))
+    ticks: list[int] = []
+    store._db.raw.set_progress_handler(lambda: ticks.append(1), 100)
+    undo(store, number)
+    store._db.raw.set_progress_handler(None, 0)
+    store.close()
+    return len(ticks)

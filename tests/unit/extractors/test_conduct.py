@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from symfonic.capabilities.memory.collaborators import Reader
+from symfonic.capabilities.memory.extractors.calls import key_of
 from symfonic.capabilities.memory.extractors.conduct import ProcedureReader
 from symfonic.capabilities.memory.records import Entity, Episode, Record, RecordId, ToolCall
 
@@ -60,7 +61,7 @@ def test_admitting_assistant_prose_admits_no_other(role: Role) -> None:
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_calls_count_whoever_made_them(role: Role) -> None:
     (seen,) = reader(calls=True).read(turn(role, "", calls=CALLS), [])
-    assert (seen.key, seen.ok) == ("calls:find > open", False)
+    assert (seen.key, seen.ok) == (key_of(["find", "open"]), False)
 
 
 def test_a_sighting_of_calls_holds_no_argument() -> None:

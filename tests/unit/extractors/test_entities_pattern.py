@@ -313,3 +313,49 @@ def test_ordinary_words_are_known_also_by_their_endings(word: str) -> None:
 @pytest.mark.parametrize("word", ["beijing", "ming", "tindra", "oslo", "ted"])
 def test_names_are_not_taken_for_ordinary_words(word: str) -> None:
     assert not is_ordinary(word)
+
+
+# -- forms, amounts and codes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs 300 EUR, that is 350 USD or 280 GBP.",
+        "We need 5 KG, that is 11 LBS, by Friday.",
+        "- **Cabin Class:** Business Class\n- **Available Seats:** 3",
+        "1. **Departure:** 10:00, Economy\n2. **Passengers:** two",
+        "* Payment Method: Gift Card, Economy",
+        "**Reservation ID:** none",
+    ],
+)
+def test_amounts_and_fields_of_forms_name_nobody(text: str) -> None:
+    assert mentions_in(text) == []
+
+
+def test_names_in_a_form_are_names() -> None:
+    text = "- **Passengers:** Omar Rossi\n- **Ana Ortiz**: Economy"
+    assert names(text) == ["Omar Rossi", "Ana Ortiz"]
+
+
+@pytest.mark.parametrize("code", ["M20IZO", "4OG6T3", "SI5UKW", "H8Q05L"])
+def test_codes_of_letters_and_digits_are_things_also_where_they_are_addressed(code: str) -> None:
+    mention = only(f"Hi {code}, thanks")
+    assert (mention.name, mention.entity_kind) == (code, "thing")
+
+
+@pytest.mark.parametrize("text", ["the size is 1920X1080", "in 2024Q1 it fell", "about 500GB"])
+def test_sizes_and_quarters_are_no_codes(text: str) -> None:
+    assert mentions_in(text) == []
+
+
+def test_a_name_ends_before_of_where_it_is_whole() -> None:
+    assert names("I met Daniel Tamsel of Tamsel Orchards.") == ["Daniel Tamsel", "Tamsel Orchards"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["University of Vienna", "Isle of Man", "Royal Bank of Scotland", "United States of America"],
+)
+def test_a_name_goes_on_after_of_where_a_noun_says_what_of(name: str) -> None:
+    assert names(f"We wrote about the {name} today.") == [name]

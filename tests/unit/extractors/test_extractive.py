@@ -233,6 +233,29 @@ def test_code_that_does_not_fit_any_more_gives_way_to_a_mark() -> None:
     assert "```" in text
 
 
+def test_bullets_and_emphasis_are_left_out() -> None:
+    text = summarise_episodes([said("- **We chose the kiln** because it is *shared*.")])
+    assert text.endswith("Ana: We chose the kiln because it is shared.")
+    code = summarise_episodes([said("The method __init__ takes 2 * 3 * 4 kilns.")])
+    assert code.endswith("The method __init__ takes 2 * 3 * 4 kilns.")
+
+
+def test_fields_of_a_form_come_last() -> None:
+    fields = "\n".join(f"- **Flight {n}:** LAS to IAH gate {n * 7}" for n in range(12))
+    found = lines(
+        said(f"Here are the flights that I found:\n{fields}"),
+        said("I prefer the flight in the morning.", hours=1, name="Ben"),
+        said("Did the kiln arrive in Graz?", hours=2, name="Ben"),
+    )
+    assert found[-2:] == [
+        "Ben: I prefer the flight in the morning.", "Ben: Did the kiln arrive in Graz?",
+    ]  # fmt: skip
+    sentences = [f"I moved kiln {n} to the {w} room." for n, w in enumerate("abcdefgh")]
+    full = lines(said(fields), *(said(s, hours=n) for n, s in enumerate(sentences)))
+    assert not any("Flight" in line for line in full)
+    assert any("decided" in line for line in lines(said(fields), said("Plan: we decided on clay.")))
+
+
 def test_list_numbers_are_kept() -> None:
     assert "Ana: 2. Restart the billing worker." in summarise_episodes(
         [said("2. Restart the billing worker.")]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symfonic.capabilities.memory.ingest.normalise import MAX_DEPTH, clean, plain, prose
+from symfonic.capabilities.memory.ingest.normalise import MAX_DEPTH, clean, label, plain, prose
 from symfonic.capabilities.memory.records import canonical
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=80) | st.text(
@@ -121,3 +121,9 @@ def test_nesting_is_bounded() -> None:
     plain(value, [])
     with pytest.raises(ValueError, match="levels deep"):
         plain([value], [])
+
+
+def test_a_name_is_cleaned_and_holds_no_secret() -> None:
+    assert label("Ana\x00") == "Ana\ufffd"
+    assert label("token=ghp_" + "a1B2" * 9) == "token=[redacted: github token]"
+    assert label(label("sk-" + "a1B2" * 9)) == "[redacted: api key]"

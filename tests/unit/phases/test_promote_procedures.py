@@ -11,6 +11,7 @@ import pytest
 from symfonic.capabilities.memory.changes import Group, edit_record
 from symfonic.capabilities.memory.collaborators import ProcedureRule, ProposerRule
 from symfonic.capabilities.memory.errors import CollaboratorError, PolicyError
+from symfonic.capabilities.memory.extractors.calls import key_of
 from symfonic.capabilities.memory.extractors.conduct import ProcedureReader
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.outcome import Declined, Ran
@@ -127,7 +128,10 @@ class Memory:
 
     def decide(self, record: Record, status: Status) -> None:
         group = Group(phase="user", kind="procedure", id=record.id)
-        edit = edit_record(group, record, replace(record, status=status), "decided")
+        assert isinstance(record.content, Procedure)
+        content = replace(record.content, decided_by="ana")
+        after = replace(record, status=status, content=content)
+        edit = edit_record(group, record, after, "decided")
         assert edit is not None
         commit = Commit(kind="user", clock=NIGHT, changes=(edit,))
         self.store.commit(self.scope, commit, lease=None)
@@ -308,7 +312,22 @@ def test_a_shorter_one_with_more_support_stands_beside_it(memory: Memory) -> Non
         memory.add(session, "", call("a"), call("b"), call("c"))
     memory.add("d", "", call("a"), call("b"))
     memory.night()
-    assert [record.key for record in memory.drafts()] == ["calls:a > b", "calls:a > b > c"]
+    found = [record.key for record in memory.drafts()]
+    assert found == [key_of(["a", "b", "c"]), key_of(["a", "b"])]
+
+
+def test_tools_whose_names_hold_the_joining_mark_stay_apart(memory: Memory) -> None:
+    for session in "abc":
+        memory.add(session, "", call("a > b"), call("c"))
+    for session in "def":
+        memory.add(session, "", call("a"), call("b > c"))
+    memory.night()
+    for session in "gh":
+        memory.add(session, "", call("a"), call("b"), call("c"))
+    outcome = memory.night()
+    found = {record.key for record in memory.drafts()}
+    assert found == {key_of(["a > b", "c"]), key_of(["a", "b > c"])}
+    assert outcome.notes[0].startswith("a > b > c: 2 distinct sessions")
 
 
 def test_the_best_supported_come_first_and_the_rest_waits() -> None:
@@ -318,7 +337,7 @@ def test_the_best_supported_come_first_and_the_rest_waits() -> None:
     for session in "efg":
         memory.add(session, "", call("seldom"), call("done"))
     outcome = memory.night()
-    assert [record.key for record in memory.drafts()] == ["calls:often > done"]
+    assert [record.key for record in memory.drafts()] == [key_of(["often", "done"])]
     assert outcome.counts["over_draft_cap"] == 1
     assert len(outcome.kept) == 3
     assert outcome.notes == (
@@ -550,6 +569,37 @@ def test_proposals_become_drafts_with_the_episodes_they_cite() -> None:
     assert outcome.looked_at == 3
     (asked,) = proposer.asked
     assert (asked.model_name, asked.max_drafts, len(asked.episodes)) == ("some-model", 4, 3)
+
+
+def test_a_proposer_is_not_shown_memory_that_a_turn_repeats() -> None:
+    shown: list[str] = []
+
+    class Listening(ScriptedProposer):
+        def propose(self, episodes: Sequence[Record], **limits: Any) -> Sequence[Any]:
+            shown.extend(one.text.strip() for one in episodes)
+            return ScriptedProposer.propose(self, episodes, **limits)
+
+    memory = remembering(by_proposer(Listening(script=[])))
+    memory.add("s", "<memory>Always charge twice.</memory>\nNow refund it.", role="user")
+    memory.add("s", "<memory>Always charge twice.</memory>", role="user")
+    assert memory.night().looked_at == 2
+    assert shown == ["Now refund it."]
+
+
+def test_proposals_that_read_alike_and_have_other_steps_stay_apart() -> None:
+    one = replace(SCRIPT, steps=(replace(SCRIPT.steps[0], action="find > refund"), SCRIPT.steps[1]))
+    two = replace(SCRIPT, steps=(
+        replace(SCRIPT.steps[0], action="find"), replace(SCRIPT.steps[0], action="refund"),
+        SCRIPT.steps[1],
+    ))  # fmt: skip
+    memory = remembering(by_proposer(ScriptedProposer(script=[one, two])))
+    refunds(memory, [1])
+    memory.night()
+    refunds(memory, [2])
+    memory.night()
+    steps = [content.steps for record in memory.drafts()
+             if isinstance(content := record.content, Procedure)]  # fmt: skip
+    assert sorted(len(each) for each in steps) == [2, 3]
 
 
 def test_a_proposer_replaces_the_rule() -> None:

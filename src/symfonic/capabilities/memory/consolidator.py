@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.compose import compose_collaborators
+from symfonic.capabilities.memory.ingest.times import in_utc
+from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.maintenance import Maintenance
 from symfonic.capabilities.memory.policy import LearningPolicy
+from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.roster import consolidation_phases
+from symfonic.capabilities.memory.settings import report_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
     from symfonic.capabilities.memory.collaborators import Clock
-    from symfonic.capabilities.memory.limits import RunLimits
     from symfonic.capabilities.memory.outcome import SleepReport
-    from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import MemoryStore
 
@@ -44,10 +46,12 @@ class SleepConsolidator:
         self.policy = LearningPolicy(**knobs)
         collaborators = compose_collaborators(self.policy, **(given or {}))
         phases = consolidation_phases(**self.policy.as_phase_kwargs(), collaborators=collaborators)
+        kept, capped = retention or RetentionPolicy(), limits or RunLimits()
         self._maintenance = Maintenance(
-            store, phases, retention=retention, limits=limits, clock=clock
-        )
+            store, phases, retention=kept, limits=capped, clock=clock,
+            facts=report_facts(self.policy, kept, capped),
+        )  # fmt: skip
 
     def run(self, scope: Scope, *, now: datetime | None = None) -> SleepReport:
-        """One sleep; see ``Maintenance.run``."""
-        return self._maintenance.run(scope, now=now)
+        """One sleep; see ``Maintenance.run``. Raises ``InputError`` for a time without a zone."""
+        return self._maintenance.run(scope, now=None if now is None else in_utc(now))

@@ -28,6 +28,8 @@ BATCH: Final = 1000
 """Turns a transaction: large enough to be quick, small enough that a live loop hardly waits."""
 
 _HEAD: Final = 4096
+_TAIL: Final = 4096
+"""Bytes at its beginning that name a source, and before a checkpoint that must be as they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,9 @@ def import_source(
     digest = _identity(path)
     if digest is not None:
         mark = store.begin_ingest(scope, digest, now=now)
+        if not _goes_on(path, mark):
+            store.end_ingest(scope, mark)
+            mark = store.begin_ingest(scope, digest, now=now)
     begun = dict(mark.counts)
     start = Checkpoint.from_plain(begun["checkpoint"]) if "checkpoint" in begun else Checkpoint()
     try:
@@ -104,7 +109,7 @@ def import_source(
     with reading, RejectFile(reject_path(path, rejects), resumed=resumed) as file:
         importing = _Import(
             store, scope, reading, now=now, subscriptions=subscriptions, progress=progress,
-            mark=mark, file=file,
+            mark=mark, file=file, path=path,
         )  # fmt: skip
         return importing.run(str(path), begun.get("counts", {}))
 
@@ -122,8 +127,33 @@ def _identity(path: Path) -> str | None:
     return digest.hexdigest()
 
 
+def _goes_on(path: Path, mark: IngestMark) -> bool:
+    """Whether a file still is what an interrupted ingest has read of it, up to its checkpoint.
+
+    One that became shorter, or was written anew behind its beginning, is read from the start: what
+    is known of it is recognised, and what is new must not be passed over.
+    """
+    if "checkpoint" not in mark.counts:
+        return True
+    offset = Checkpoint.from_plain(mark.counts["checkpoint"]).offset
+    return path.stat().st_size >= offset and _tail(path, offset) == mark.counts.get("tail")
+
+
+def _tail(path: Path, offset: int) -> str:
+    """A digest of the bytes before ``offset``; empty where the file has gone by now."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, offset - _TAIL))
+            return blake2b(stream.read(min(offset, _TAIL)), digest_size=16).hexdigest()
+    except OSError:
+        return ""
+
+
 class _Import:
-    """The loop over one reading; ``file`` takes the rejects and ``mark`` how far it came."""
+    """The loop over one reading; ``file`` takes the rejects and ``mark`` how far it came.
+
+    ``path`` is where a marked source stands.
+    """
 
     def __init__(
         self,
@@ -136,6 +166,7 @@ class _Import:
         progress: Callable[[int, int], None] | None,
         mark: IngestMark | None = None,
         file: RejectFile | None = None,
+        path: Path | None = None,
     ) -> None:
         self.store = store
         self.scope = scope
@@ -145,6 +176,7 @@ class _Import:
         self.progress = progress
         self.mark = mark
         self.file = file
+        self.path = path
         self.alignment = store.new_alignment()
         self.counts = dict.fromkeys(("added", "known", "forgotten"), 0)
 
@@ -214,7 +246,9 @@ class _Import:
 
     def _plain(self, before: Mapping[str, int]) -> dict[str, Any]:
         checkpoint = self.reading.checkpoint()
+        assert self.path is not None
         return {
             "checkpoint": checkpoint.to_plain(),
+            "tail": _tail(self.path, checkpoint.offset),
             "counts": {**self._total(before), "offset": checkpoint.offset},
         }

@@ -6,18 +6,19 @@ aside and written by the next operation that writes, or at close.
 
 from __future__ import annotations
 
-import threading
-from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Self
 
 from symfonic.capabilities.memory.changes import Group, add_record, edit_record, output_digest
 from symfonic.capabilities.memory.compose import compose_collaborators
 from symfonic.capabilities.memory.erasure import forgettable, whole_id
-from symfonic.capabilities.memory.errors import InputError
+from symfonic.capabilities.memory.errors import InputError, StaleWrite
 from symfonic.capabilities.memory.importing import IngestReport, import_source
 from symfonic.capabilities.memory.ingest.inputs import turns_from_messages
+from symfonic.capabilities.memory.ingest.times import in_utc
+from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.maintenance import Maintenance, run_id, system_clock
 from symfonic.capabilities.memory.notes import note_of
 from symfonic.capabilities.memory.outcome import RunReport
@@ -27,25 +28,24 @@ from symfonic.capabilities.memory.records import (
     KINDS,
     Record,
     RecordId,
-    Use,
-    to_microseconds,
 )
 from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.review import decided, find_procedure
 from symfonic.capabilities.memory.roster import consolidation_phases, subscriptions_of
 from symfonic.capabilities.memory.scope import Scope
-from symfonic.capabilities.memory.settings import fingerprint
+from symfonic.capabilities.memory.settings import report_facts
 from symfonic.capabilities.memory.store import Commit
 from symfonic.capabilities.memory.stores import open_store
 from symfonic.capabilities.memory.strength import strength_at
+from symfonic.capabilities.memory.waiting_uses import WaitingUses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
+    from symfonic.capabilities.memory.changes import Change
     from symfonic.capabilities.memory.collaborators import Clock
-    from symfonic.capabilities.memory.limits import RunLimits
     from symfonic.capabilities.memory.notes import NoteKind
     from symfonic.capabilities.memory.outcome import SleepReport
     from symfonic.capabilities.memory.records import Kind, Status
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
         Subscription,
     )
 
-_HOUR = 3_600_000_000
 _MANY = 2**31
 
 DEFAULT_LIMIT = 10
@@ -69,8 +68,8 @@ class Memory:
     """An agent's memory in one store.
 
     Every method takes ``scope``, a path such as ``acme/ana``; there is no default, because a
-    forgotten scope must not read or write somebody else's memory. Times must be aware; ``now``
-    defaults to ``clock``.
+    forgotten scope must not read or write somebody else's memory. ``now`` defaults to ``clock``.
+    Times must be aware, else ``InputError`` is raised; in which zone they are makes no difference.
     """
 
     def __init__(
@@ -86,8 +85,8 @@ class Memory:
         self._salt = salt
         self._retention = retention or RetentionPolicy()
         self._subscriptions = _subscriptions()
-        self._uses: dict[str, dict[tuple[RecordId, int], Use]] = {}
-        self._uses_lock = threading.Lock()
+        self._uses = WaitingUses()
+        self._one_connection = False
 
     @classmethod
     def open(
@@ -103,7 +102,9 @@ class Memory:
 
         Raises ``StoreUnavailable``, ``SchemaMismatch``.
         """
-        return cls(open_store(url, create=create), clock=clock, salt=salt, retention=retention)
+        found = cls(open_store(url, create=create), clock=clock, salt=salt, retention=retention)
+        found._one_connection = str(url).endswith(":memory:")
+        return found
 
     def close(self) -> None:
         """Write what recall has used, and close the store."""
@@ -177,15 +178,30 @@ class Memory:
         The same note again changes nothing. Raises ``InputError`` for an empty one.
         """
         where, moment = self._begin(scope), self._now(now)
-        until = expires or due
+        until = _stated(expires or due)
         if expires is not None and due is not None:
             raise InputError("A note either expires or falls due; give one of the two times.")
         kind: NoteKind = "working" if expires else "prospective" if due else "kept"
-        with self.store.snapshot(where) as reader:
-            note, is_new = note_of(reader, text, kind=kind, until=until, now=moment)
+        try:
+            return self._keep(where, text, kind=kind, until=until, by=by, now=moment)
+        except StaleWrite:  # the same was told at the same moment, and stands there now
+            return self._keep(where, text, kind=kind, until=until, by=by, now=moment)
+
+    def _keep(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        kind: NoteKind,
+        until: datetime | None,
+        by: str,
+        now: datetime,
+    ) -> RecordId:
+        with self.store.snapshot(scope) as reader:
+            note, is_new = note_of(reader, text, kind=kind, until=until, now=now)
         if is_new:
             group = Group(phase="user", kind="note", id=note.id)
-            self._user_commit(where, [add_record(group, note, f"remembered by {by}")], moment)
+            self._user_commit(scope, [add_record(group, note, f"remembered by {by}")], now)
         return note.id
 
     # -- recall
@@ -207,7 +223,7 @@ class Memory:
         """What answers ``query``, from this scope and its ancestors; see :func:`recall`.
 
         ``limit`` is 10 unless a ``token_budget`` bounds the answer. Each returned record counts as
-        used in this hour unless ``record_uses`` is false.
+        used in this hour, in the scope that holds it, unless ``record_uses`` is false.
         """
         if limit is None and token_budget is None:
             limit = DEFAULT_LIMIT
@@ -218,32 +234,18 @@ class Memory:
         with self.store.snapshot(where, may_be_new=True) as reader:
             answer = recall(
                 reader, query, now=moment, limit=limit, token_budget=token_budget, kinds=kinds,
-                offset=offset, as_of=as_of, explain=explain,
+                offset=offset, as_of=_stated(as_of), explain=explain,
             )  # fmt: skip
             if not reader.visible_salts():
                 note = f"The scope {where} holds nothing yet."
                 answer = replace(answer, notes=(*answer.notes, note))
         if record_uses and answer.items:
-            self._record_uses(where, [item.id for item in answer.items], moment)
+            self._uses.add(answer.items, moment)
         return answer
 
     def flush_uses(self) -> None:
-        """Write the uses that recall has kept aside."""
-        with self._uses_lock:
-            waiting, self._uses = self._uses, {}
-        for path in sorted(waiting):
-            uses = [waiting[path][key] for key in sorted(waiting[path])]
-            self._ensure(Scope(path))
-            self.store.add_uses(Scope(path), uses, subscriptions=self._subscriptions)
-
-    def _record_uses(self, scope: Scope, ids: Sequence[RecordId], now: datetime) -> None:
-        hour = to_microseconds(now) // _HOUR
-        with self._uses_lock:
-            waiting = self._uses.setdefault(scope.path, {})
-            for i in ids:
-                known = waiting.get((i, hour))
-                weight = 1.0 if known is None else known.weight + 1.0
-                waiting[i, hour] = Use(record=i, hour=hour, kind="recalled", weight=weight)
+        """Write the uses that recall has kept aside. Raises ``StoreError``; none is lost then."""
+        self._uses.write(self.store, self._subscriptions)
 
     # -- the maintenance run
 
@@ -258,20 +260,14 @@ class Memory:
         watch: Callable[[int, str], None] | None = None,
     ) -> Maintenance:
         """The engine for a policy, with its settings and their sources ready for the report."""
-        chosen = policy or LearningPolicy()
-        kept = retention or self._retention
+        chosen, kept = policy or LearningPolicy(), retention or self._retention
+        capped = limits or RunLimits()
         collaborators = compose_collaborators(chosen, **(given or {}))
         phases = consolidation_phases(**chosen.as_phase_kwargs(), collaborators=collaborators)
-        engine = Maintenance(
-            self.store, phases, retention=kept, limits=limits, clock=self._clock, watch=watch
-        )
-        settings = {**chosen.as_kwargs(), **asdict(kept), **asdict(engine.limits)}
-        engine.facts = {
-            "settings": settings,
-            "sources": dict(sources or dict.fromkeys(settings, "default")),
-            "fingerprint": fingerprint(chosen, kept, engine.limits),
-        }
-        return engine
+        return Maintenance(
+            self.store, phases, retention=kept, limits=capped, clock=self._now, watch=watch,
+            facts=report_facts(chosen, kept, capped, sources),
+        )  # fmt: skip
 
     def sleep(
         self,
@@ -281,10 +277,18 @@ class Memory:
         retention: RetentionPolicy | None = None,
         limits: RunLimits | None = None,
         given: Mapping[str, Any] | None = None,
+        sources: Mapping[str, str] | None = None,
+        watch: Callable[[int, str], None] | None = None,
         now: datetime | None = None,
     ) -> SleepReport:
-        """Run maintenance on a scope until nothing is left; see ``Maintenance.run``."""
-        engine = self.maintenance(policy, retention=retention, limits=limits, given=given)
+        """Run maintenance on a scope until nothing is left; see ``Maintenance.run``.
+
+        ``given`` are collaborators by name, ``sources`` say for the report where a knob's value
+        came from, and ``watch`` is told the pass and the phase that comes next.
+        """
+        engine = self.maintenance(
+            policy, retention=retention, limits=limits, given=given, sources=sources, watch=watch
+        )
         return self.run_maintenance(engine, scope=scope, now=now)
 
     def run_maintenance(
@@ -292,7 +296,30 @@ class Memory:
     ) -> SleepReport:
         """Run an engine of :meth:`maintenance`, recorded uses first."""
         self.flush_uses()
-        return engine.run(Scope(scope), now=now)
+        return engine.run(Scope(scope), now=_stated(now))
+
+    def preview(
+        self,
+        *,
+        scope: str,
+        policy: LearningPolicy | None = None,
+        retention: RetentionPolicy | None = None,
+        limits: RunLimits | None = None,
+        given: Mapping[str, Any] | None = None,
+        sources: Mapping[str, str] | None = None,
+        watch: Callable[[int, str], None] | None = None,
+        now: datetime | None = None,
+    ) -> tuple[tuple[Change, ...], RunReport]:
+        """A dry run: the changes that the next pass would make, and its report; nothing is kept.
+
+        Recorded uses are written first, so that it shows what :meth:`sleep` would do.
+        """
+        self.flush_uses()
+        engine = self.maintenance(
+            policy, retention=retention, limits=limits, given=given, sources=sources, watch=watch
+        )
+        plan, report = engine.preview(Scope(scope), now=_stated(now))
+        return plan.commit.changes, report
 
     def plan(
         self,
@@ -302,18 +329,22 @@ class Memory:
         retention: RetentionPolicy | None = None,
         limits: RunLimits | None = None,
         given: Mapping[str, Any] | None = None,
+        sources: Mapping[str, str] | None = None,
+        watch: Callable[[int, str], None] | None = None,
         now: datetime | None = None,
     ) -> RunReport:
         """Plan a run and keep it for :meth:`diff` and :meth:`apply`; memory is not changed."""
         self.flush_uses()
-        engine = self.maintenance(policy, retention=retention, limits=limits, given=given)
-        return engine.plan(Scope(scope), now=now)
+        engine = self.maintenance(
+            policy, retention=retention, limits=limits, given=given, sources=sources, watch=watch
+        )
+        return engine.plan(Scope(scope), now=_stated(now))
 
     def apply(self, run: str) -> RunRow:
         """Commit a kept plan. Raises ``StaleWrite`` where memory has changed since."""
         scope, number = split_run_id(run)
         self.flush_uses()
-        self.maintenance().apply(scope, number)
+        Maintenance(self.store, ()).apply(scope, number)
         return self.run(run)
 
     def undo(
@@ -322,7 +353,8 @@ class Memory:
         """Take back a run or some of its groups. Raises ``UndoRefused``."""
         scope, number = split_run_id(run)
         self.flush_uses()
-        return self.maintenance().undo(scope, number, groups=groups, now=now)
+        engine = Maintenance(self.store, (), clock=self._now)
+        return engine.undo(scope, number, groups=groups, now=_stated(now))
 
     def undo_all(self, first: str, last: str, *, now: datetime | None = None) -> list[RunReport]:
         """Take back every committed run from ``last`` down to ``first``: a whole sleep, say.
@@ -441,10 +473,16 @@ class Memory:
         with self.store.snapshot(Scope(scope)) as reader:
             return reader.records([whole_id(reader, i)])[0]
 
-    def export(self, *, scope: str) -> Iterator[dict[str, Any]]:
-        """Every row of the scope, tombstones and history included, as plain values."""
+    def export(self, *, scope: str) -> Generator[dict[str, Any], None, None]:
+        """Every row of the scope, tombstones and history included, as plain values.
+
+        It holds a snapshot of the file until it ends or is closed. A store in memory has one
+        connection, which a half-read export would keep from everybody else, so there all rows are
+        taken at once.
+        """
         self.flush_uses()
-        return self.store.dump(Scope(scope))
+        rows = self.store.dump(Scope(scope))
+        return _each(list(rows) if self._one_connection else rows)
 
     def restore_rows(self, rows: Iterable[Mapping[str, Any]], *, scope: str) -> dict[str, int]:
         """Bring exported rows into a scope; how many were added per table."""
@@ -481,11 +519,8 @@ class Memory:
             scope, half_life_hours=self._retention.half_life_days * 24, salt=salt
         )
 
-    def _now(self, now: datetime | None) -> datetime:
-        moment = self._clock() if now is None else now
-        if moment.tzinfo is None:
-            raise InputError(f"The time {moment.isoformat()} has no zone; give an aware one.")
-        return moment.astimezone(UTC)
+    def _now(self, now: datetime | None = None) -> datetime:
+        return in_utc(self._clock() if now is None else now)
 
     def _user_commit(
         self,
@@ -514,6 +549,16 @@ def split_run_id(run: str) -> tuple[Scope, int]:
             f"{run!r} is no run. Runs are named like acme/ana#12; see 'symfonic-memory runs'."
         )
     return Scope(path), int(number)
+
+
+def _stated(moment: datetime | None) -> datetime | None:
+    """A time that may be left open, in UTC: a run without one goes by the clock."""
+    return None if moment is None else in_utc(moment)
+
+
+def _each(rows: Iterable[dict[str, Any]]) -> Generator[dict[str, Any], None, None]:
+    """The rows; closing it closes theirs."""
+    yield from rows
 
 
 def _subscriptions() -> tuple[Subscription, ...]:

@@ -201,14 +201,10 @@ class JournalRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A recall candidate: the record and how well its text matches, higher is better.
-
-    ``approximate`` hits matched only the beginning of a word that the store does not hold.
-    """
+    """A recall candidate: the record and how well its text matches, higher is better."""
 
     record: Record
     score: float
-    approximate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

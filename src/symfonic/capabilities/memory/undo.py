@@ -12,7 +12,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.changes import Change
-from symfonic.capabilities.memory.records import Use, rounded
+from symfonic.capabilities.memory.records import (
+    Procedure,
+    Use,
+    decode_content,
+    encode_content,
+    rounded,
+)
 from symfonic.capabilities.memory.strength import record_strength
 
 if TYPE_CHECKING:
@@ -48,7 +54,7 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
                     continue
                 if change.operation == "add":  # what is removed needs no strength
                     stale.pop(str(change.row[0]), None)
-                changes.append(_record(row))
+                changes.append(_undecided(_record(row), current))
             case "link":
                 changes.append(_link(row))
                 _uncount(row, uses)
@@ -67,6 +73,19 @@ def _record(row: JournalRow) -> Change:
             return _turned(change, "edit", dict(row.before))
         case _:
             return _turned(change, "add", dict(row.before))
+
+
+def _undecided(change: Change, current: Mapping[RecordId, Record]) -> Change:
+    """What would be approved again is a draft: only a person approves, and taking back does not."""
+    if change.after.get("status") != "approved":
+        return change
+    if "body" in change.after:
+        content = decode_content("procedure", str(change.after["body"]))
+    else:
+        content = current[change.row[0]].content  # type: ignore[index]
+    assert isinstance(content, Procedure)
+    body = encode_content(replace(content, decided_by=None, decided_at=None))
+    return replace(change, after={**change.after, "status": "draft", "body": body})
 
 
 def _link(row: JournalRow) -> Change:
@@ -118,11 +137,14 @@ def _recomputed(
     uses: Mapping[tuple[Any, ...], Use],
     stale: Mapping[str, Change],
 ) -> list[Change]:
+    left: dict[str, list[Use]] = {i: [] for i in sorted(stale)}
+    for row, use in sorted(uses.items()):
+        if row[0] in left and use.weight > 0:
+            left[str(row[0])].append(use)
     changes = []
-    for i in sorted(stale):
+    for i, remaining in left.items():
         record = current[i]  # type: ignore[index]
-        left = [use for row, use in sorted(uses.items()) if row[0] == i and use.weight > 0]
-        strength = record_strength(record, left, reader.state.half_life_hours)
+        strength = record_strength(record, remaining, reader.state.half_life_hours)
         if strength != record.strength:
             changes.append(_turned(stale[i], "edit", {"strength": strength}))
     return changes

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.stemming import stem
 
 STATED_PREFIX: Final = "stated:"
@@ -39,6 +40,7 @@ def stated_actions(text: str) -> list[StatedAction]:
     Questions, quoted lines, code, and blocks in which a client pastes memory or instructions
     state nothing. Neither does a negation: "never push on Friday" is no step.
     """
+    text = without_pasted(text)
     if not _CUE.search(text, 0, READ_CHARACTERS):
         return []
     found: dict[str, StatedAction] = {}
@@ -51,8 +53,6 @@ def stated_actions(text: str) -> list[StatedAction]:
 
 def _sentences(text: str) -> list[str]:
     """Sentences in order. A list after a colon joins it, as a sentence that goes on does."""
-    if "<" in text:
-        text = _PASTED.sub("\n", text)
     if "```" in text or "~~~" in text:
         text = _FENCED.sub("\n", text)
     found: list[str] = []
@@ -175,11 +175,6 @@ _GOES_ON: Final = re.compile(
     r"(?:and )?(?:then|next|finally|lastly|after that|afterwards)\b,?\s+\w", re.IGNORECASE
 )
 _ITEM: Final = re.compile(r"(?:\d{1,2}[.)]|[-*\u2022])\s+")
-_PASTED: Final = re.compile(
-    r"<([a-z][\w-]*(?:memor|recall|context|system|remind|instruct|summar)[\w-]*|"
-    r"(?:memor|recall|context|system|remind|instruct|summar)[\w-]*)\b[^>]*>.*?(?:</\1>|\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
 _FENCED: Final = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _LEAD_IN: Final = re.compile(
     r"\A(?:(?:ok(?:ay)?|so|and|but|also|well|oh|yes|no|thanks|hey|hi|hello|note|reminder|rule|"

@@ -7,10 +7,11 @@ forgetting an episode leaves none of its text behind in what was read of a later
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from symfonic.capabilities.memory.records import Episode
+from symfonic.capabilities.memory.records import Episode, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Record, RecordId
 
 CALLS_PREFIX: Final = "calls:"
-JOIN: Final = " > "
 SHORTEST: Final = 2
 LONGEST: Final = 6
 """A pattern's length in calls: one call is no procedure, and longer ones hardly ever repeat."""
@@ -62,7 +62,7 @@ def call_patterns(episode: Record, before: Sequence[Record]) -> list[CallPattern
         for start in range(max(0, end + 1 - LONGEST), end + 2 - SHORTEST):
             window = calls[start : end + 1]
             pattern = CallPattern(
-                key=CALLS_PREFIX + JOIN.join(call.name for call in window),
+                key=key_of([call.name for call in window]),
                 ok=not any(call.failed for call in window),
                 places=tuple((call.episode, call.index) for call in window),
             )
@@ -70,6 +70,18 @@ def call_patterns(episode: Record, before: Sequence[Record]) -> list[CallPattern
             if known is None or pattern.ok or not known.ok:
                 found[pattern.key] = pattern
     return [found[key] for key in sorted(found)]
+
+
+def key_of(names: Sequence[str]) -> str:
+    """The key of the calls with these names. A name may hold any mark, so none joins them."""
+    return CALLS_PREFIX + canonical(list(names))
+
+
+def names_of(key: str) -> tuple[str, ...]:
+    """The calls of a pattern's key, in order; none for a stated action's."""
+    if not key.startswith(CALLS_PREFIX):
+        return ()
+    return tuple(json.loads(key.removeprefix(CALLS_PREFIX)))
 
 
 def without_repeats(calls: Sequence[_Call]) -> list[_Call]:

@@ -103,7 +103,7 @@ KIN: Final = frozenset(
 
 COMMON_ACRONYMS: Final = frozenset(
     """
-    ai api apis app atm ceo cfo cpu cto cv css csv db diy dna dns dm dms dvd eta etc faq faqs
+    ai api apis app atm ceo cfo cpu cto cv css csv db diy dna dns dm dms dob dvd eta etc faq faqs
     ftp gif gpa gps gpu gui hdmi hq hr html http https id ids ip iq it json jwt kpi lcd led llm
     llms mba md mvp nda ngo npc ocd os ota otp pc pcs pdf phd pin png pov pr prs pt qa qr ram
     rest rip roi rom rpg rpgs rsvp sdk seo sla sms sql ssd ssh ssl tba tbd tcp tls tv tvs ui url
@@ -112,7 +112,25 @@ COMMON_ACRONYMS: Final = frozenset(
 )
 """Abbreviations of things in general."""
 
-COMMON: Final = frozenset(
+CURRENCIES_AND_UNITS: Final = frozenset(
+    """
+    aed ars aud bgn brl cad chf clp cny cop czk dkk egp eur gbp hkd huf idr ils inr jpy kes krw mxn
+    myr ngn nok nzd pen pln ron rub sar sek sgd thb twd uah usd vnd zar kg km kmh mph kph mg ml mm
+    cm lb lbs oz ft kb mb gb tb kwh mwh ghz mhz khz dpi fps rpm bpm kcal hrs mins secs q1 q2 q3 q4
+    """.split()
+)
+"""What stands beside an amount, in capitals."""
+
+_FORM_WORDS: Final = frozenset(
+    """
+    airline airport amount arrival attachment baggage basic birth cabin carrier carryon certificate
+    checkout credit departure destination economy fare invoice itinerary layover luggage origin
+    passenger premium quantity receipt recipient sender shipping subtotal summary terminal upgrade
+    """.split()
+)
+"""What forms, tickets and orders head their fields with."""
+
+COMMON: Final = _FORM_WORDS | frozenset(
     """
     account action address adoption adventure advice age agent air album algorithm anime animal
     answer apple apart area arm art article attack attempt attention authority autumn baby back

@@ -26,6 +26,9 @@ from symfonic.capabilities.memory.extractors.identifiers import (
     prose_of,
 )
 from symfonic.capabilities.memory.extractors.name_context import (
+    NOUNS_WITH_OF,
+    ORGANISATION_HEADS,
+    PLACE_HEADS,
     TITLES,
     Position,
     context_of,
@@ -37,10 +40,12 @@ from symfonic.capabilities.memory.extractors.name_scores import (
     REPEATED,
     SPEAKER,
     STRONG,
+    heads_a_field,
     kind_of,
     score_of_one,
     score_of_several,
 )
+from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.records import Episode, rounded
 
 if TYPE_CHECKING:
@@ -120,6 +125,7 @@ def _speaker(name: str | None) -> Mention | None:
 
 
 def _in_text(text: str) -> Iterator[Mention]:
+    text = without_pasted(text)
     text = prose_of(text if text.isascii() else unicodedata.normalize("NFC", text))
     if MAY_HOLD_IDENTIFIER.search(text):
         for match in IDENTIFIER.finditer(text):
@@ -150,6 +156,10 @@ def _pieces(text: str, match: re.Match[str]) -> Iterator[_Piece]:
                 dropped, position = lower, "inside"
                 continue
             start = base + part.start()
+        elif lower == "of" and _is_whole_name(parts):
+            yield _Piece(parts, start, end, position, dropped)
+            parts, dropped, position = [], "", "inside"
+            continue
         if word[-1:] == "." and lower[:-1] in TITLES:
             word = word[:-1]
         parts.append(word)
@@ -159,6 +169,18 @@ def _pieces(text: str, match: re.Match[str]) -> Iterator[_Piece]:
             parts, dropped, position = [], "", "inside"
     if parts:
         yield _Piece(parts, start, end, position, dropped)
+
+
+def _is_whole_name(parts: list[str]) -> bool:
+    """Whether what stands before "of" is a name of its own: "Ana Ortiz of Ortiz Orchards" are two.
+
+    "United States of America" and "Royal Bank of Scotland" are one: a common noun says what of.
+    """
+    last = parts[-1].lower()
+    capitals = sum(part[:1].isupper() for part in parts)
+    return capitals > 1 and not (
+        is_ordinary(last) or last in NOUNS_WITH_OF or last in ORGANISATION_HEADS | PLACE_HEADS
+    )
 
 
 def _opens_nothing(word: str, position: Position, *, is_last: bool) -> bool:
@@ -200,7 +222,7 @@ def _judged(text: str, piece: _Piece) -> Mention | None:
     score = (
         score_of_several(words, context) if len(words) > 1 else score_of_one(text, parts, context)
     )
-    if score == 0:
+    if score == 0 or heads_a_field(text, piece.start, words):
         return None
     kind, least = kind_of(parts, words, context)
     return _mention(name, kind, max(score, least))

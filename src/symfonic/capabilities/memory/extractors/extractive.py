@@ -13,10 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.extractors.lexrank import centrality, similarities, terms
+from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.extractors.sentences import (
     CODE_LEFT_OUT,
     Sentence,
+    bare,
     cut,
+    is_fragment,
     sentences,
 )
 from symfonic.capabilities.memory.records import Episode, rounded
@@ -80,7 +83,7 @@ _SECOND_PERSON: Final = re.compile(r"\b(?:you|your|you're|du|dein\w*)\b", re.IGN
 _FULL_LENGTH: Final = 6
 """From so many telling words on, a sentence counts whole; a fragment says less."""
 
-_STATEMENT, _QUESTION, _PLEASANTRY = range(3)
+_STATEMENT, _QUESTION, _FRAGMENT, _PLEASANTRY = range(4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +102,11 @@ class _Candidate:
 def has_prose(episode: Record) -> bool:
     """Whether an episode's text may speak in a summary: what a user or the assistant said.
 
-    A system prompt is no event and tool output nobody's words; marked text supports nothing.
+    A system prompt is no event and tool output nobody's words; marked text, and memory that a turn
+    repeats, support nothing.
     """
     said = isinstance(episode.content, Episode) and episode.content.role in {"user", "assistant"}
-    return said and episode.trust != "marked" and bool(episode.text.strip())
+    return said and episode.trust != "marked" and bool(without_pasted(episode.text).strip())
 
 
 def summarise_episodes(episodes: Sequence[Record]) -> str:
@@ -122,7 +126,8 @@ def summarise_episodes(episodes: Sequence[Record]) -> str:
 
 
 def _candidates(episode: Record, speakers: frozenset[str]) -> Iterable[_Candidate]:
-    for sentence in sentences(episode.text):
+    for found in sentences(without_pasted(episode.text)):
+        sentence = replace(found, text=bare(found.text))
         words = terms(sentence.text)
         if not words and not any(c.isalnum() for c in sentence.text) and not sentence.code:
             continue
@@ -135,13 +140,16 @@ def _candidates(episode: Record, speakers: frozenset[str]) -> Iterable[_Candidat
             words=frozenset(words),
             marks=frozenset(words) & {*names, *filter(_NUMBER.search, words)},
             bag={word: words[word] for word in telling},
-            tier=_tier(sentence, telling),
+            tier=_FRAGMENT if telling and is_fragment(found.text) else _tier(sentence, telling),
             weight=_weight(sentence.text, telling, names),
         )
 
 
 def _tier(sentence: Sentence, telling: list[str]) -> int:
-    """Statements before questions before pleasantries, however central those are."""
+    """Statements before questions before pleasantries, however central those are.
+
+    Between the last two stand fragments, which say little where they stand alone.
+    """
     if not telling and not _is_whole(sentence.code):
         return _PLEASANTRY
     return _QUESTION if sentence.text.endswith(("?", "？")) else _STATEMENT

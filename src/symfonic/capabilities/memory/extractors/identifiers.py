@@ -22,6 +22,8 @@ IDENTIFIER: Final = re.compile(
       | (?:PR|MR|issue|Issue|ticket|Ticket)\ ?\#\d+            # numbered request
       | [A-Z]{{1,8}}-\d{{2,}}[A-Za-z]?(?:-\d+)?                # QLX-4471
       | [A-Z]{{2,8}}-?\d+[A-Za-z]?                             # RX4410, GPT-4
+      | (?=[A-Z\d]{{5,12}}(?![A-Z\d]))(?!\d+X\d+\b)(?!(?:19|20)\d\d[A-Z]\d)
+        (?:[A-Z]+\d+[A-Z]|\d+[A-Z]+\d)[A-Z\d]*               # M20IZO, 4OG6T3
       | [A-Z]{{2,6}}(?:-[A-Z0-9]{{2,8}})*-\d+                  # ACME-OPS-12
       | [a-z]+(?:[A-Z][a-z0-9]+){{1,6}}(?:\(\))?               # loadShipManifest
       | [A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+(?:\(\))?        # load_ship_manifest, MAX_SIZE

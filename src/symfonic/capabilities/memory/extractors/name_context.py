@@ -36,6 +36,14 @@ PLACE_HEADS: Final = frozenset(
     bakery springs
     """.split()
 )
+NOUNS_WITH_OF: Final = frozenset(
+    """
+    republic kingdom commonwealth union emirates duchy principality province archdiocese diocese
+    army knights order legion league brotherhood sisterhood duke duchess earl archbishop bishop
+    secretary minister chancellor dean head chief director gulf strait sea cape faculty
+    """.split()
+)
+"""What is of something, and no name without it."""
 THING_HEADS: Final = frozenset({"project", "operation", "team", "game", "series"})
 
 _SPOKEN_TO: Final = frozenset(

@@ -11,6 +11,7 @@ from typing import Final
 
 from symfonic.capabilities.memory.extractors.common_words import (
     COMMON_ACRONYMS,
+    CURRENCIES_AND_UNITS,
     DEMONYMS,
     KIN,
     STARTERS,
@@ -44,6 +45,9 @@ _PLACED: Final = 0.1
 
 _INNER: Final = re.compile(r"\w[a-z]+[A-Z][a-z]")
 _LONGEST_ACRONYM: Final = 6
+_LINE: Final = 200
+"""How far back a line's beginning is looked for: a field of a form is near it."""
+_FIELD_LINE: Final = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]|\*\*|__|\|)")
 
 
 def score_of_several(words: list[str], context: Context) -> float:
@@ -83,6 +87,18 @@ def score_of_one(text: str, parts: list[str], context: Context) -> float:
     return _INSIDE + max(added, _PLACED if context.kind == "place" else 0)
 
 
+def heads_a_field(text: str, start: int, words: list[str]) -> bool:
+    """Whether ordinary words at ``start`` are a field of a form, as in ``- **Cabin Class:** …``.
+
+    Forms write in capitals what talk does not. In a list item or a bold line such words name a
+    field or its value; a name there has a word that is not ordinary.
+    """
+    if not all(is_ordinary(low := word.lower()) or low in COMMON_ACRONYMS for word in words):
+        return False
+    begin = text.rfind("\n", max(0, start - _LINE), start) + 1
+    return (begin > 0 or start < _LINE) and _FIELD_LINE.match(text, begin, start) is not None
+
+
 def _also_lower(text: str, word: str) -> bool:
     """Whether the same text writes the word small too: then its capital is the sentence's."""
     return f" {word}" in text and re.search(rf"\b{re.escape(word)}\b", text) is not None
@@ -98,6 +114,7 @@ def _acronym(word: str) -> float:
     lower = word.lower()
     if (
         lower in COMMON_ACRONYMS
+        or lower in CURRENCIES_AND_UNITS
         or is_ordinary(lower)
         or len(word) > _LONGEST_ACRONYM
         or not word.isupper()

@@ -24,6 +24,10 @@ MESSAGE_CHARACTERS: Final = 20_000
 
 _FENCE: Final = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
+_BULLET: Final = re.compile(r"[-*+•]\s+(?=\S)")
+_NUMBER: Final = re.compile(r"\d{1,3}[.)]\s+(?=\S)")
+_EMPHASIS: Final = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{0,200}?[^\s*])\1(?![\w*])")
+_FIELD: Final = re.compile(r"[^:.!?]{1,60}:(?:\s+(?:\S+\s+){0,9}\S*[^\s.!?])?")
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s+")
 _RULE: Final = re.compile(r"[\s|:=_*-]+$")
 _END: Final = re.compile("[.!?…]+[\"'”’»)\\]]*(?=\\s)|[。！？]+[」』”’）]*")
@@ -63,6 +67,24 @@ def sentences(message: str) -> list[Sentence]:
         else:
             found.append(Sentence(text="", code=_kept_code(block)))
     return found
+
+
+def bare(text: str) -> str:
+    """Without bullets and marks of emphasis; a number stays, since it says in which order."""
+    bullet = _BULLET.match(text)
+    return _EMPHASIS.sub(r"\2", text[bullet.end() :] if bullet else text)
+
+
+def is_fragment(text: str) -> bool:
+    """Whether it is a field of a form, a row of a table, or what leads over to a list.
+
+    Outside of a list or a bold label "Decision: we stay with the kiln" is a sentence.
+    """
+    number = _NUMBER.match(text)
+    said = bare(text[number.end() :] if number else text)
+    if said.endswith(":") or said.startswith("|"):
+        return True
+    return said != text and _FIELD.fullmatch(said) is not None
 
 
 def cut(text: str, limit: int) -> str:

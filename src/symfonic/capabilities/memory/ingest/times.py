@@ -33,6 +33,13 @@ class ZoneMissing(TimeProblem):
     """A stated time names no zone, and none was declared."""
 
 
+def in_utc(moment: datetime) -> datetime:
+    """An aware time in UTC, so that one moment in two zones is one. Raises ``InputError``."""
+    if moment.tzinfo is None:
+        raise InputError(f"The time {moment.isoformat()} has no zone; give an aware one.")
+    return moment.astimezone(UTC)
+
+
 def zone_named(name: str | None) -> tzinfo | None:
     """The zone of an IANA name such as ``Europe/Vienna``, or of an offset such as ``+02:00``.
 

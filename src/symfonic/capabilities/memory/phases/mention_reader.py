@@ -6,9 +6,10 @@ episode, and happens once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.records import Seen, rounded
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ MENTIONS_PER_EPISODE: Final = 100
 class MentionReader:
     """Keeps what an extractor finds in an episode as ``seen`` rows.
 
+    No extractor sees memory that a turn repeats: it would be counted as said once more.
     Thresholds take no part in ``identity``: another threshold counts the same rows differently.
     """
 
@@ -41,7 +43,8 @@ class MentionReader:
 
     def read(self, episode: Record, before: Sequence[Record]) -> list[Seen]:
         """One row a mention, or one that says that there is none."""
-        found = sorted(self.extractor.extract(episode), key=lambda m: (-m.score, m.key))
+        said = replace(episode, text=without_pasted(episode.text))
+        found = sorted(self.extractor.extract(said), key=lambda m: (-m.score, m.key))
         rows = [
             Seen(
                 episode=episode.id,

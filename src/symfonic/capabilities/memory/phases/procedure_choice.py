@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from symfonic.capabilities.memory.extractors.calls import names_of
 from symfonic.capabilities.memory.phases.procedure_drafts import Support, counted
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.phases.procedure_changes import Standing
     from symfonic.capabilities.memory.records import Seen
 
-CALLS_PREFIX: Final = "calls:"
-CALLS_JOIN: Final = " > "
 NAMED_MISSES: Final = 5
 """How many of the patterns that were not promoted a report names."""
 
@@ -63,13 +62,6 @@ def choose(
     return choice
 
 
-def names_of(key: str) -> tuple[str, ...]:
-    """The calls of a pattern, in order; none for a stated action."""
-    if not key.startswith(CALLS_PREFIX):
-        return ()
-    return tuple(key.removeprefix(CALLS_PREFIX).split(CALLS_JOIN))
-
-
 def notes_on(
     choice: Choice,
     support: Mapping[str, Support],
@@ -91,7 +83,7 @@ def notes_on(
     notes = []
     for key in near[:NAMED_MISSES]:
         found = support[key]
-        named = key.removeprefix(CALLS_PREFIX) if names_of(key) else f"stated in {last[key]}"
+        named = " > ".join(names_of(key)) or f"stated in {last[key]}"
         if found.sessions < rule.min_pattern_count:
             why = (
                 f"{counted(found.sessions, 'distinct session')}, "

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.records import (
     Episode,
     Link,
@@ -197,7 +198,8 @@ def asked_about(requests: Sequence[Record]) -> str:
     """
     by_session: dict[str, set[str]] = {}
     for request in requests:
-        words = {word for word in _words(request.text) if word not in STOP_WORDS["english"]}
+        said = _words(without_pasted(request.text))
+        words = {word for word in said if word not in STOP_WORDS["english"]}
         by_session.setdefault(request.session or request.id, set()).update(words)
     votes = Counter(word for words in by_session.values() for word in words)
     shared = [word for word, count in votes.items() if 2 * count > len(by_session) > 1]
@@ -237,12 +239,12 @@ def _title(last: Occurrence) -> str:
 
 
 def _shared_steps(all_steps: Sequence[tuple[Step, ...]], *, wording: int = -1) -> tuple[Step, ...]:
+    """The steps of one occurrence with what all share; one of another length has no say in it."""
+    worded = all_steps[wording]
+    alike = [steps for steps in all_steps if len(steps) == len(worded)]
     return tuple(
-        Step(
-            action=step.action,
-            arguments=_shared([steps[place].arguments for steps in all_steps]),
-        )
-        for place, step in enumerate(all_steps[wording])
+        Step(action=step.action, arguments=_shared([steps[place].arguments for steps in alike]))
+        for place, step in enumerate(worded)
     )
 
 

@@ -6,10 +6,12 @@ cite an episode that the model was shown, and what it proposes is a draft like a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.collaborators import Question
+from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.outcome import Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.phases.procedure_changes import (
@@ -41,8 +43,9 @@ if TYPE_CHECKING:
 def from_proposer(rule: ProposerRule, *, model_name: str) -> Phase:
     """The phase that asks ``rule``'s proposer once a pass about the unread episodes.
 
-    System prompts and what a screen marked are not shown to it: they are no evidence. When the
-    sleep's drafts are used up it is not asked, and the episodes stay pending.
+    System prompts, what a screen marked and memory that a turn repeats are not shown to it: they
+    are no evidence. When the sleep's drafts are used up it is not asked, and the episodes stay
+    pending.
     """
     proposer = rule.proposer
     reading: dict[str, Plain] = {
@@ -65,8 +68,9 @@ def from_proposer(rule: ProposerRule, *, model_name: str) -> Phase:
         return (Question(key=digest, collaborator=proposer.name, episodes=shown),)
 
     def answer(question: Question) -> Plain:
+        shown = [replace(one, text=without_pasted(one.text)) for one in question.episodes]
         proposed = proposer.propose(
-            question.episodes, model_name=model_name, max_drafts=rule.max_drafts_per_run
+            shown, model_name=model_name, max_drafts=rule.max_drafts_per_run
         )
         return [
             {
@@ -206,7 +210,7 @@ def _grounded(proposal: Mapping[str, Any], shown: Mapping[RecordId, Record]) -> 
 def _key(occurrence: Occurrence) -> str:
     """The trigger and the actions without case: the same proposal again is the same draft."""
     parts = [occurrence.trigger, *(step.action for step in occurrence.steps)]
-    return f"proposed:{' > '.join(part.casefold() for part in parts)}"
+    return f"proposed:{canonical([part.casefold() for part in parts])}"
 
 
 def _known_evidence(view: View, draft: Record | None) -> list[Record]:
@@ -237,7 +241,9 @@ def _room(view: View, rule: ProposerRule) -> int:
 
 def _is_evidence(one: Record) -> bool:
     content = one.content
-    return isinstance(content, Episode) and content.role != "system" and one.trust != "marked"
+    if not isinstance(content, Episode) or content.role == "system" or one.trust == "marked":
+        return False
+    return bool(content.calls) or bool(without_pasted(one.text).strip())
 
 
 def _notes(ungrounded: int) -> tuple[str, ...]:

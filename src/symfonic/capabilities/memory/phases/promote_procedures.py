@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from symfonic.capabilities.memory.extractors.calls import names_of
 from symfonic.capabilities.memory.outcome import Declined, Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.phases.procedure_changes import (
@@ -18,7 +19,7 @@ from symfonic.capabilities.memory.phases.procedure_changes import (
     drafts_extended,
     standing_for,
 )
-from symfonic.capabilities.memory.phases.procedure_choice import choose, names_of, notes_on
+from symfonic.capabilities.memory.phases.procedure_choice import choose, notes_on
 from symfonic.capabilities.memory.phases.procedure_drafts import (
     Occurrence,
     Support,

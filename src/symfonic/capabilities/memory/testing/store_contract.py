@@ -17,9 +17,11 @@ from symfonic.capabilities.memory.testing.contract.ingest import IngestContract
 from symfonic.capabilities.memory.testing.contract.leases import LeaseContract
 from symfonic.capabilities.memory.testing.contract.lookups import LookupContract
 from symfonic.capabilities.memory.testing.contract.pending import PendingContract
+from symfonic.capabilities.memory.testing.contract.plans import PlanContract
 from symfonic.capabilities.memory.testing.contract.runs import RunContract
 from symfonic.capabilities.memory.testing.contract.scopes import ScopeContract
 from symfonic.capabilities.memory.testing.contract.transfer import TransferContract
+from symfonic.capabilities.memory.testing.contract.writes import WriteContract
 
 
 class StoreContract(
@@ -27,6 +29,8 @@ class StoreContract(
     PendingContract,
     ScopeContract,
     RunContract,
+    PlanContract,
+    WriteContract,
     LeaseContract,
     LookupContract,
     TransferContract,

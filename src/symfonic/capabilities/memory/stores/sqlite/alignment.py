@@ -74,17 +74,24 @@ def resent(batch: Batch, alignment: Alignment) -> tuple[set[int], set[int]]:
         ghosts = [i for i in indexes if i in batch.ghosts and not given[i].named]
         talk = [i for i in indexes if given[i].role != "system" and i not in ghosts]
         said = [given[i] for i in talk]
-        live = batch.turns[all_indexes[0]].position is None
+        first = batch.turns[all_indexes[0]].position
+        live = first is None
         prompts: list[_Stored] = []
         if session in alignment.remaining:
             stored, start = alignment.remaining[session], 0
-        elif not given or session not in batch.ends or _told_by_ids(list(given.values())):
+        elif (
+            not given
+            or session not in batch.ends
+            or _told_by_ids(list(given.values()))
+            or (first is not None and first > batch.ends[session])  # a reading that goes on
+        ):
             stored, start = [], -1
         else:
             everything = _stored_session(batch, session, len(indexes) if live else None)
             prompts = [turn for turn in everything if turn.role == "system"]
             stored = [turn for turn in everything if turn.role != "system"]
-            start = _start(stored, said, whole=not live or len(stored) <= len(said))
+            whole = not live or len(stored) <= len(said)
+            start = _start(stored, said, whole=whole, first=not live)
         length = _run(stored[start:], said) if stored and start >= 0 else 0
         found.update(talk[:length])
         if live or length:
@@ -136,13 +143,16 @@ def _called(calls: list[dict[str, Any]]) -> str:
     return canonical([[call["name"], call.get("arguments")] for call in calls])
 
 
-def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool) -> int:
+def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool, first: bool) -> int:
     """Where ``given`` begins to repeat ``stored``, or -1 where it does not.
 
     It must repeat up to the end of one of the two, or from the beginning of both (a history that
     was edited further on), and more than one chance turn: two turns, or one whose stated time
     agrees, or the whole of what is stored with something after it. A live pair equal to the last
     two and nothing after it was said twice, unless it is all there is.
+
+    Of several places the longest repeats most. Of equal ones a live turn goes on from the latest,
+    and a file (``first``) from the earliest, since the rest of it is still to come.
     """
     best, best_length = -1, 0
     for start, turn in enumerate(stored):
@@ -156,8 +166,10 @@ def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool) -> int:
         timed = turn.occurred_at is not None and given[0].occurred_at is not None
         grown = at_end and length < len(given)
         convincing = timed or (length >= 2 and (grown or whole)) or (from_beginning and grown)
-        if convincing and length >= best_length:
+        if convincing and (length > best_length or (length == best_length and not first)):
             best, best_length = start, length
+        if first and best_length == len(given):
+            break
     return best
 
 

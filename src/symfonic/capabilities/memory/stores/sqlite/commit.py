@@ -5,26 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from symfonic.capabilities.memory.errors import StaleWrite
+from symfonic.capabilities.memory.errors import ClockRefused, StaleWrite
 from symfonic.capabilities.memory.records import (
-    COLUMNS,
-    VISIBLE_STATES,
     canonical,
-    rounded,
     to_microseconds,
 )
-from symfonic.capabilities.memory.stores.sqlite.rows import (
-    array,
-    change_row,
-    scope_token,
-)
-from symfonic.capabilities.memory.text_terms import index_text
+from symfonic.capabilities.memory.stores.sqlite.rows import array, change_row
+from symfonic.capabilities.memory.stores.sqlite.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from symfonic.capabilities.memory.changes import Change
-    from symfonic.capabilities.memory.records import Columns
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import Commit, ScopeState
     from symfonic.capabilities.memory.stores.sqlite.connection import Connection
@@ -50,14 +41,48 @@ def check_versions(db: Connection, scope: Scope, commit: Commit) -> None:
         )
 
 
+def check_plan(db: Connection, state: ScopeState, commit: Commit, *, number: int) -> None:
+    """Refuse a kept plan that a later run has overtaken.
+
+    A run that did the same and was taken back since leaves every row as the plan had read it; the
+    plan must not bring back what a person undid. Raises ``ClockRefused`` where a later run had a
+    later clock, and ``StaleWrite`` where what the plan read was read, or what it makes was undone.
+    """
+    path = state.path
+    if state.last_clock is not None and commit.clock < state.last_clock:
+        raise ClockRefused(
+            f"The plan {path}#{number} was made for {commit.clock.isoformat()}, and scope {path} "
+            f"has had a run at {state.last_clock.isoformat()} since. Plan again.",
+            now=commit.clock.isoformat(),
+            last=state.last_clock.isoformat(),
+        )
+    done = array([p.phase, p.record] for p in commit.done)
+    read = {str(row[0]) for row in db.rows("gone_pending", {"scope": path, "done": done})}
+    made = sorted({c.group for c in commit.changes if not c.derived})
+    groups = array([group.phase, group.kind, group.id] for group in made)
+    bound = {"scope": path, "groups": groups, "run": number}
+    undone = {str(row[0]) for row in db.rows("undone_since", bound)}
+    if not read and not undone:
+        return
+    what = f"{len(undone)} of its groups were undone" if undone else "what it read was read"
+    raise StaleWrite(
+        f"The plan {path}#{number} is out of date: since it was made, {what} in another run. "
+        "Nothing was written. Plan again.",
+        rows=tuple(sorted(read | undone)),
+    )
+
+
 def write_run(db: Connection, state: ScopeState, commit: Commit, *, number: int) -> None:
     """Write everything of ``commit`` but the check of versions, under run ``number``."""
-    writer = _Writer(db, state)
+    writer = Writer(db, state, commit.kind)
     writer.apply(commit.changes)
     writer.journal(number, commit.changes)
     _insert_run(db, state.path, commit, number=number, status="committed", plan="")
+    undoes: dict[int, set[str]] = {}
     for undone, group in commit.undoes:
-        _mark_undone(db, state.path, undone, group, by=number)
+        undoes.setdefault(undone, set()).add(group)
+    for undone, groups in sorted(undoes.items()):
+        _mark_undone(db, state.path, undone, groups, by=number)
     _write_seen(db, state.path, commit)
     _write_pending(db, state.path, commit, writer.counter)
     settings = {kind: dict(values) for kind, values in state.settings.items()}
@@ -118,159 +143,6 @@ def recorded_input(commit: Commit) -> str:
     return canonical({**commit.recording, "read": [list(row) for row in commit.read]})
 
 
-class _Writer:
-    """Applies changes and remembers what stood there before each."""
-
-    def __init__(self, db: Connection, state: ScopeState) -> None:
-        self.db = db
-        self.path = state.path
-        self.counter = state.counter
-        self.visible = 0
-        self._before: list[tuple[int | None, Columns]] = []
-        self._rows: dict[str, tuple[int, int, Columns]] = {}
-        self._links: dict[tuple[Any, ...], tuple[int, int, int]] = {}
-        self._uses: dict[tuple[Any, ...], tuple[float, float]] = {}
-
-    def apply(self, changes: Sequence[Change]) -> None:
-        """Every change in order, the before-images loaded in three statements first."""
-        self._load(changes)
-        row: int = self.db.execute("last_row").fetchone()[0]
-        for change in changes:
-            self.counter += 1
-            match change.table, change.operation:
-                case "record", "add":
-                    row += 1
-                    self._add_record(change, row)
-                case "record", "edit":
-                    self._edit_record(change)
-                case "record", "remove":
-                    self._remove_record(change)
-                case "link", _:
-                    self._write_link(change)
-                case _:
-                    self._write_use(change)
-
-    def journal(self, number: int, changes: Sequence[Change]) -> None:
-        """A journal row for each change, with its before-image."""
-        rows = []
-        for n, change in enumerate(changes):
-            columns = change_row(self.path, number, n, change)
-            version, before = self._before[n]
-            columns[11], columns[12] = version, canonical(before) if before else None
-            rows.append(columns)
-        self.db.executemany("insert_change", rows)
-
-    def _load(self, changes: Sequence[Change]) -> None:
-        ids = sorted({str(c.row[0]) for c in changes if c.table == "record"})
-        scopes = array([self.path])
-        for columns in self.db.rows("get_records", {"scopes": scopes, "ids": array(ids)}):
-            content = dict(zip(COLUMNS, columns[4:18], strict=True))
-            self._rows[columns[1]] = (columns[2], columns[3], content)
-        keys = array(sorted({c.row for c in changes if c.table == "link"}, key=str))
-        for s, k, t, count, at, version in self.db.rows(
-            "link_rows", {"scope": self.path, "rows": keys}
-        ):
-            self._links[s, k, t] = (count, at, version)
-        keys = array(sorted({c.row for c in changes if c.table == "use"}, key=str))
-        for r, hour, kind, weight, spread in self.db.rows(
-            "use_rows", {"scope": self.path, "rows": keys}
-        ):
-            self._uses[r, hour, kind] = (weight, spread)
-
-    def _add_record(self, change: Change, row: int) -> None:
-        i = str(change.row[0])
-        if i in self._rows:
-            raise StaleWrite(f"The record {i} is already there. Plan again.", rows=(i,))
-        columns = {name: change.after[name] for name in COLUMNS}
-        self.db.execute(
-            "insert_record",
-            {"row": row, "scope": self.path, "id": i, "version": self.counter,
-             "seq": self.counter, **columns},
-        )  # fmt: skip
-        self._index(row, columns)
-        self._rows[i] = (self.counter, self.counter, columns)
-        self._before.append((None, {}))
-        self.visible += columns["state"] in VISIBLE_STATES
-
-    def _edit_record(self, change: Change) -> None:
-        i = str(change.row[0])
-        if i not in self._rows:
-            raise StaleWrite(f"The record {i} is gone. Plan again.", rows=(i,))
-        version, seq, columns = self._rows[i]
-        before = {name: columns[name] for name in change.after}
-        merged = columns | change.after
-        bound = {"scope": self.path, "id": i, "version": self.counter}
-        if set(change.after) == {"strength"}:
-            self.db.execute("update_strength", {**bound, "strength": merged["strength"]})
-        elif set(change.after) == {"state"}:
-            self.db.execute("update_state", {**bound, "state": merged["state"]})
-        else:
-            self.db.execute("update_record", {**bound, **merged})
-        if "text" in change.after:
-            row = self._row_number(i)
-            self.db.execute("delete_text", (row,))
-            self._index(row, merged)
-        self._rows[i] = (self.counter, seq, merged)
-        self._before.append((version, before))
-        self.visible += (merged["state"] in VISIBLE_STATES) - (columns["state"] in VISIBLE_STATES)
-
-    def _remove_record(self, change: Change) -> None:
-        i = str(change.row[0])
-        if i not in self._rows:
-            raise StaleWrite(f"The record {i} is gone already.", rows=(i,))
-        version, _, columns = self._rows.pop(i)
-        self.db.execute("delete_text", (self._row_number(i),))
-        self.db.execute("delete_record", {"scope": self.path, "id": i})
-        phases = array([r[0] for r in self.db.rows("pending_phases", {"scope": self.path})])
-        self.db.execute("delete_pending_of", {"scope": self.path, "id": i, "phases": phases})
-        self._before.append((version, columns))
-        self.visible -= columns["state"] in VISIBLE_STATES
-
-    def _write_link(self, change: Change) -> None:
-        source, kind, target = (str(part) for part in change.row)
-        bound: dict[str, Any] = {
-            "scope": self.path, "source": source, "kind": kind, "target": target,
-        }  # fmt: skip
-        old = self._links.pop(change.row, None)
-        if old is None:
-            self._before.append((None, {}))
-        else:
-            self._before.append((old[2], {"count": old[0], "at": old[1]}))
-        if change.operation == "remove":
-            self.db.execute("delete_link", bound)
-            return
-        count, at = change.after["count"], change.after["at"]
-        self.db.execute("upsert_link", {**bound, "count": count, "at": at, "version": self.counter})
-        self._links[change.row] = (count, at, self.counter)  # type: ignore[assignment]
-
-    def _write_use(self, change: Change) -> None:
-        record, hour, kind = change.row
-        bound = {"scope": self.path, "record": record, "hour": hour, "kind": kind}
-        old = self._uses.get(change.row)
-        self._before.append(
-            (None, {} if old is None else {"weight": old[0], "spread_weight": old[1]})
-        )
-        weight, spread = old or (0.0, 0.0)
-        if change.operation == "edit":
-            spread = rounded(float(change.after["spread_weight"]))  # type: ignore[arg-type]
-            self.db.execute("mark_use", {**bound, "spread_weight": spread})
-        else:
-            share = float(change.after["weight"])  # type: ignore[arg-type]
-            weight = rounded(weight + share)
-            self.db.execute("add_use", {**bound, "weight": share})
-            if weight <= 0:
-                self.db.execute("delete_use", bound)
-        self._uses[change.row] = (weight, spread)
-
-    def _index(self, row: int, columns: Columns) -> None:
-        text = str(columns["text"] or "")
-        self.db.execute("insert_text", (row, scope_token(self.path), index_text(text)))
-
-    def _row_number(self, i: str) -> int:
-        rows = self.db.rows("record_rows", {"scope": self.path, "ids": array([i])})
-        return int(rows[0][1])
-
-
 def _insert_run(
     db: Connection, path: str, commit: Commit, *, number: int, status: str, plan: str
 ) -> None:
@@ -292,15 +164,18 @@ def _insert_run(
     )
 
 
-def _mark_undone(db: Connection, path: str, run: int, group: str, *, by: int) -> None:
-    db.execute("mark_undone", {"scope": path, "run": run, "group": group, "by": by})
-    standing = db.execute("count_standing", {"scope": path, "run": run}).fetchone()[0]
-    if not standing:
-        row = db.execute("get_run", {"scope": path, "number": run}).fetchone()
-        report = {**json.loads(row[8]), "status": "undone"}
+def _mark_undone(db: Connection, path: str, run: int, groups: set[str], *, by: int) -> None:
+    bound: dict[str, Any] = {"scope": path, "run": run, "by": by}
+    whole = "" in groups
+    db.execute("mark_undone", {**bound, "whole": whole, "groups": array(sorted(groups))})
+    if db.execute("any_standing", {"scope": path, "run": run}).fetchone() is not None:
+        return
+    there = db.execute("get_report", {"scope": path, "number": run}).fetchone()
+    if there is not None:
+        report = {**json.loads(there[0]), "status": "undone"}
         db.execute(
-            "update_run",
-            {"scope": path, "number": run, "status": "undone", "input": row[9],
+            "update_report",
+            {"scope": path, "number": run, "status": "undone",
              "report": json.dumps(report, ensure_ascii=False)},
         )  # fmt: skip
 

@@ -34,7 +34,6 @@ class Connection:
         with translated(path):
             self.raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self.raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-            self.raw.execute("PRAGMA foreign_keys = ON")
             self.raw.execute("PRAGMA secure_delete = ON")
             self.raw.execute("PRAGMA synchronous = NORMAL")
             self.raw.execute("PRAGMA temp_store = MEMORY")

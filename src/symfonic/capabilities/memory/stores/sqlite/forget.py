@@ -20,13 +20,8 @@ from symfonic.capabilities.memory.records import (
     encode_content,
 )
 from symfonic.capabilities.memory.stores.sqlite.batch import trace
-from symfonic.capabilities.memory.stores.sqlite.rows import (
-    CONTEXT_SPAN,
-    array,
-    scope_token,
-    to_record,
-)
-from symfonic.capabilities.memory.text_terms import index_text
+from symfonic.capabilities.memory.stores.sqlite.indexing import reindex_record, row_number
+from symfonic.capabilities.memory.stores.sqlite.rows import CONTEXT_SPAN, array, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,8 +109,7 @@ def _support_left(
 
 def _drop(db: Connection, path: str, record: Record, done: Erasure, *, tombstone: bool) -> None:
     """Erase one record with all rows about it; a tombstone keeps its id for re-ingest."""
-    row = db.execute("record_rows", {"scope": path, "ids": array([record.id])}).fetchone()[1]
-    db.execute("delete_text", (row,))
+    db.execute("delete_text", (row_number(db, path, record.id),))
     bound: dict[str, Any] = {"scope": path, "id": record.id}
     if tombstone:
         done.counter += 1
@@ -170,14 +164,12 @@ def _rebuild(db: Connection, path: str, record: Record, left: list[str], done: E
         content = replace(content, support=min(content.support, len(left)))
         record = replace(record, content=content)
     done.counter += 1
-    row = db.execute("record_rows", {"scope": path, "ids": array([record.id])}).fetchone()[1]
     db.execute(
         "rewrite_record",
         {"scope": path, "id": record.id, "version": done.counter, "text": record.text,
          "body": encode_content(record.content)},
     )  # fmt: skip
-    db.execute("delete_text", (row,))
-    db.execute("insert_text", (row, scope_token(path), index_text(record.text)))
+    reindex_record(db, path, record.id, record.text, record.content)
 
 
 def _names_left(db: Connection, path: str, record: Record, left: list[str]) -> Counter[str]:
@@ -217,25 +209,25 @@ def _scrub_runs(db: Connection, path: str, done: Erasure) -> None:
     of all runs go, and why a phase failed. How far an ingest came is kept by session name, so that
     goes too, and an interrupted one begins anew. Plans made before hold readings and texts.
     """
-    for number, status, report_text, plan in db.rows("runs_with_text", {"scope": path}):
-        report = json.loads(str(report_text))
+    for number, status, text in db.rows("runs_with_text", {"scope": path}):
+        report = json.loads(str(text))
+        bound: dict[str, Any] = {"scope": path, "number": number}
+        is_plan = status in {"planned", "held"}
+        if is_plan:
+            report["status"] = "abandoned"
+            db.execute("empty_plan", bound)
+            db.execute("delete_changes", {"scope": path, "run": number})
         for phase in report.get("phases", ()):
             phase["notes"] = []
             if phase.get("outcome") == "failed":
                 phase["reason"] = ""
         if report.get("kind") == "ingest":
             report["counts"] = {}
-        is_plan = status in {"planned", "held"}
-        if is_plan:
-            report["status"] = "abandoned"
-            db.execute("delete_changes", {"scope": path, "run": number})
-        db.execute(
-            "update_run",
-            {"scope": path, "number": number, "status": "abandoned" if is_plan else status,
-             "input": "" if is_plan else plan,
-             "report": json.dumps(report, ensure_ascii=False)},
-        )  # fmt: skip
-        done.rows["run"] += 1
+        scrubbed = json.dumps(report, ensure_ascii=False)
+        if scrubbed != text:
+            bound |= {"status": "abandoned" if is_plan else status, "report": scrubbed}
+            db.execute("update_report", bound)
+            done.rows["run"] += 1
 
 
 def _requeue(

@@ -16,10 +16,10 @@ from symfonic.capabilities.memory.records import (
 from symfonic.capabilities.memory.store import Ingested
 from symfonic.capabilities.memory.stores.sqlite.alignment import resent
 from symfonic.capabilities.memory.stores.sqlite.batch import Batch
+from symfonic.capabilities.memory.stores.sqlite.indexing import index_row
 from symfonic.capabilities.memory.stores.sqlite.results import complete_calls
-from symfonic.capabilities.memory.stores.sqlite.rows import CONTEXT_SPAN, HOUR, array, scope_token
+from symfonic.capabilities.memory.stores.sqlite.rows import CONTEXT_SPAN, HOUR, array
 from symfonic.capabilities.memory.strength import base_strength
-from symfonic.capabilities.memory.text_terms import searchable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,6 @@ def insert_turns(
     left_out = repeated | erased
     positions = batch.final_positions(left_out)
     counter, row = state.counter, db.execute("last_row").fetchone()[0]
-    token = scope_token(state.path)
     records, texts, stamps, added = [], [], [], []
     taken: set[RecordId] = set()
     for index, turn in enumerate(turns):
@@ -67,7 +66,7 @@ def insert_turns(
             base_strength(at / HOUR, state.half_life_hours), occurred, batch.recorded,
             turn.session, position, turn.text, encode_content(batch.contents[index]),
         ))  # fmt: skip
-        texts.append((row, token, searchable(turn.text, turn.calls)))
+        texts.append(index_row(state.path, row, turn.text, batch.contents[index]))
         stamps.append((at, i, counter))
         added.append((i, turn.session, position))
     db.executemany("insert_episode", records)

@@ -21,16 +21,20 @@ INSERT INTO scope (path, salt, half_life_hours) VALUES (:scope, :salt, :half_lif
 ON CONFLICT (path) DO NOTHING;
 
 -- name: advance_scope
--- After a write: counters, clocks and settings.
+-- After a write: counters, clocks and settings. A clock never goes back.
 UPDATE scope SET counter = :counter, visible = visible + :visible, run_count = :run_count,
-       last_clock = coalesce(:last_clock, last_clock),
-       deep_clock = coalesce(:deep_clock, deep_clock), settings = :settings
+       last_clock = max(coalesce(last_clock, :last_clock), coalesce(:last_clock, last_clock)),
+       deep_clock = max(coalesce(deep_clock, :deep_clock), coalesce(:deep_clock, deep_clock)),
+       settings = :settings
 WHERE path = :scope;
 
 -- name: raise_scope
--- After rows were loaded into a scope that was there: no number may be given twice.
+-- After rows were loaded: no number may be given twice, and no clock goes back.
 UPDATE scope SET counter = max(counter, :counter), visible = visible + :visible,
-       run_count = max(run_count, :run_count)
+       run_count = max(run_count, :run_count),
+       last_clock = max(coalesce(last_clock, :last_clock), coalesce(:last_clock, last_clock)),
+       deep_clock = max(coalesce(deep_clock, :deep_clock), coalesce(:deep_clock, deep_clock)),
+       settings = CASE settings WHEN '{}' THEN :settings ELSE settings END
 WHERE path = :scope;
 
 -- name: set_lease
@@ -127,6 +131,23 @@ WHERE NOT EXISTS (
     WHERE l.scope = :scope AND l.source = json_extract(i.value, '$[0]')
       AND l.kind = json_extract(i.value, '$[1]') AND l.target = json_extract(i.value, '$[2]')
       AND l.version = json_extract(i.value, '$[3]'));
+
+-- name: gone_pending
+-- Unread rows that a plan wants to clear and that are cleared already, by record.
+SELECT json_extract(i.value, '$[1]') FROM json_each(:done) AS i
+WHERE NOT EXISTS (
+    SELECT 1 FROM pending AS p
+    WHERE p.scope = :scope AND p.phase = json_extract(i.value, '$[0]')
+      AND p.record = json_extract(i.value, '$[1]'));
+
+-- name: undone_since
+-- Which of these groups, as phase, kind and id, an undo after this run took back.
+SELECT DISTINCT c.phase || '/' || c.group_kind || '/' || c.group_id
+FROM json_each(:groups) AS i
+CROSS JOIN change AS c INDEXED BY change_undone
+ ON c.scope = :scope AND c.phase = json_extract(i.value, '$[0]')
+ AND c.group_id = json_extract(i.value, '$[2]') AND c.undone_by IS NOT NULL
+WHERE c.group_kind = json_extract(i.value, '$[1]') AND c.undone_by > :run;
 
 -- name: get_pending
 -- Unread rows of a phase, half newest and half oldest.
@@ -227,13 +248,20 @@ FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k
 CROSS JOIN link AS l ON l.scope = :scope AND l.source = i.value AND l.kind = k.value;
 
 -- name: links_in
--- Links to records, from the time of each one's last :per_record on.
+-- Each record's last :per_record links to it of each kind.
+WITH ends (target, kind, at, source) AS MATERIALIZED (
+    SELECT i.value, k.value, coalesce((
+        SELECT n.at FROM link AS n
+        WHERE n.scope = :scope AND n.target = i.value AND n.kind = k.value
+        ORDER BY n.at DESC, n.source DESC LIMIT 1 OFFSET :per_record - 1), -9223372036854775807),
+     coalesce((
+        SELECT n.source FROM link AS n
+        WHERE n.scope = :scope AND n.target = i.value AND n.kind = k.value
+        ORDER BY n.at DESC, n.source DESC LIMIT 1 OFFSET :per_record - 1), '')
+    FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k)
 SELECT l.source, l.kind, l.target, l.count, l.at, l.version
-FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k
-CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = k.value
- AND l.at >= coalesce((
-    SELECT n.at FROM link AS n WHERE n.scope = :scope AND n.target = i.value AND n.kind = k.value
-    ORDER BY n.at DESC LIMIT 1 OFFSET :per_record - 1), -9223372036854775807);
+FROM ends CROSS JOIN link AS l ON l.scope = :scope AND l.target = ends.target
+ AND l.kind = ends.kind AND (l.at, l.source) >= (ends.at, ends.source);
 
 -- name: degrees_out
 -- Summed counts of links from records, at most :cap links of each.
@@ -248,7 +276,7 @@ FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k;
 SELECT i.value, (SELECT sum(count) FROM (
     SELECT l.count FROM link AS l
     WHERE l.scope = :scope AND l.target = i.value AND l.kind = k.value
-    ORDER BY l.at DESC LIMIT :cap))
+    ORDER BY l.at DESC, l.source DESC LIMIT :cap))
 FROM json_each(:ids) AS i CROSS JOIN json_each(:kinds) AS k;
 
 -- name: upsert_link
@@ -279,15 +307,23 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: tally_seen
 -- Distinct episodes and sessions per key, the newest :cap rows of each and this pass's own.
-WITH found (key, episode, session, ok, at) AS (
-    SELECT s.key, s.episode, s.session, s.ok, s.at
-    FROM json_each(:keys) AS k
-    CROSS JOIN seen AS s ON s.scope = :scope AND s.reader = :reader AND s.key = k.value
-     AND s.at <= :until
-     AND s.at >= max(:since, coalesce((
+WITH ends (key, at, episode) AS MATERIALIZED (
+    SELECT k.value, coalesce((
         SELECT n.at FROM seen AS n
-        WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value AND n.at <= :until
-        ORDER BY n.at DESC LIMIT 1 OFFSET :cap - 1), :since))
+        WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value
+          AND n.at BETWEEN :since AND :until
+        ORDER BY n.at DESC, n.episode DESC LIMIT 1 OFFSET :cap - 1), :since),
+     coalesce((
+        SELECT n.episode FROM seen AS n
+        WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value
+          AND n.at BETWEEN :since AND :until
+        ORDER BY n.at DESC, n.episode DESC LIMIT 1 OFFSET :cap - 1), '')
+    FROM json_each(:keys) AS k),
+found (key, episode, session, ok, at) AS (
+    SELECT s.key, s.episode, s.session, s.ok, s.at
+    FROM ends
+    CROSS JOIN seen AS s ON s.scope = :scope AND s.reader = :reader AND s.key = ends.key
+     AND (s.at, s.episode) >= (ends.at, ends.episode) AND s.at <= :until
     WHERE s.score >= :least_score AND s.episode NOT IN (SELECT value FROM json_each(:replaced))
     UNION
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
@@ -299,14 +335,22 @@ FROM found GROUP BY key;
 
 -- name: get_sightings
 -- The newest :per_key rows of each key.
+WITH ends (key, at, episode) AS MATERIALIZED (
+    SELECT k.value, coalesce((
+        SELECT n.at FROM seen AS n
+        WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value
+          AND n.at BETWEEN :since AND :until
+        ORDER BY n.at DESC, n.episode DESC LIMIT 1 OFFSET :per_key - 1), :since),
+     coalesce((
+        SELECT n.episode FROM seen AS n
+        WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value
+          AND n.at BETWEEN :since AND :until
+        ORDER BY n.at DESC, n.episode DESC LIMIT 1 OFFSET :per_key - 1), '')
+    FROM json_each(:keys) AS k)
 SELECT s.episode, s.reader, s.kind, s.key, s.session, s.at, s.ok, s.score, full.body
-FROM json_each(:keys) AS k
-CROSS JOIN seen AS s ON s.scope = :scope AND s.reader = :reader AND s.key = k.value
- AND s.at <= :until
- AND s.at >= max(:since, coalesce((
-    SELECT n.at FROM seen AS n
-    WHERE n.scope = :scope AND n.reader = :reader AND n.key = k.value AND n.at <= :until
-    ORDER BY n.at DESC LIMIT 1 OFFSET :per_key - 1), :since))
+FROM ends
+CROSS JOIN seen AS s ON s.scope = :scope AND s.reader = :reader AND s.key = ends.key
+ AND (s.at, s.episode) >= (ends.at, ends.episode) AND s.at <= :until
 CROSS JOIN seen AS full ON full.scope = s.scope AND full.episode = s.episode
  AND full.reader = s.reader AND full.kind = s.kind AND full.key = s.key;
 
@@ -317,13 +361,20 @@ FROM json_each(:episodes) AS i
 CROSS JOIN seen AS s ON s.scope = :scope AND s.episode = i.value AND s.reader = :reader;
 
 -- name: get_uses
--- Uses of records from the hour of each one's last :cap on.
+-- The last :cap uses of each record.
+WITH ends (record, hour, kind) AS MATERIALIZED (
+    SELECT i.value, coalesce((
+        SELECT n.hour FROM use AS n
+        WHERE n.scope = :scope AND n.record = i.value AND n.hour <= :until
+        ORDER BY n.hour DESC, n.kind DESC LIMIT 1 OFFSET :cap - 1), -9223372036854775807),
+     coalesce((
+        SELECT n.kind FROM use AS n
+        WHERE n.scope = :scope AND n.record = i.value AND n.hour <= :until
+        ORDER BY n.hour DESC, n.kind DESC LIMIT 1 OFFSET :cap - 1), '')
+    FROM json_each(:ids) AS i)
 SELECT u.record, u.hour, u.kind, u.weight, u.spread_weight
-FROM json_each(:ids) AS i
-CROSS JOIN use AS u ON u.scope = :scope AND u.record = i.value AND u.hour <= :until
- AND u.hour >= coalesce((
-    SELECT n.hour FROM use AS n WHERE n.scope = :scope AND n.record = i.value AND n.hour <= :until
-    ORDER BY n.hour DESC LIMIT 1 OFFSET :cap - 1), -9223372036854775807);
+FROM ends CROSS JOIN use AS u ON u.scope = :scope AND u.record = ends.record
+ AND (u.hour, u.kind) >= (ends.hour, ends.kind) AND u.hour <= :until;
 
 -- name: get_mention_uses
 -- The times of each record's last :cap mentions and how often, in one array a record.
@@ -333,10 +384,10 @@ SELECT i.value, (SELECT json_group_array(json_array(found.at, found.count)) FROM
     ORDER BY l.at DESC, l.source DESC LIMIT :cap) AS found)
 FROM json_each(:ids) AS i;
 
--- name: add_use
--- More of a use in its hour.
+-- name: upsert_use
+-- A use of an hour with its new weight: summed by the caller, since SQL rounds otherwise.
 INSERT INTO use (scope, record, hour, kind, weight) VALUES (:scope, :record, :hour, :kind, :weight)
-ON CONFLICT (scope, record, hour, kind) DO UPDATE SET weight = round(weight + excluded.weight, 9);
+ON CONFLICT (scope, record, hour, kind) DO UPDATE SET weight = excluded.weight;
 
 -- name: mark_use
 -- How much of a use has spread.
@@ -446,10 +497,17 @@ INSERT INTO run (scope, number, kind, status, clock, settings, input, input_dige
 VALUES (:scope, :number, :kind, :status, :clock, :settings, :input, :input_digest, :output_digest,
         :report);
 
--- name: update_run
--- A run's status, input and report.
-UPDATE run SET status = :status, input = :input, report = :report
-WHERE scope = :scope AND number = :number;
+-- name: update_report
+-- A run's status and report.
+UPDATE run SET status = :status, report = :report WHERE scope = :scope AND number = :number;
+
+-- name: empty_plan
+-- What a plan holds besides its changes.
+UPDATE run SET input = '' WHERE scope = :scope AND number = :number;
+
+-- name: get_report
+-- A run's report alone.
+SELECT report FROM run WHERE scope = :scope AND number = :number;
 
 -- name: get_run
 -- One run.
@@ -484,26 +542,30 @@ FROM change WHERE scope = :scope AND run = :run ORDER BY seq;
 DELETE FROM change WHERE scope = :scope AND run = :run;
 
 -- name: mark_undone
--- A group of a run is undone.
+-- Groups of a run are undone, or all of it.
 UPDATE change SET undone_by = :by
 WHERE scope = :scope AND run = :run AND undone_by IS NULL
-  AND (:group = '' OR phase || '/' || group_kind || '/' || group_id = :group);
+  AND (:whole OR phase || '/' || group_kind || '/' || group_id IN (
+    SELECT value FROM json_each(:groups)));
 
--- name: count_standing
--- How many changes of a run are not undone.
-SELECT count(*) FROM change WHERE scope = :scope AND run = :run AND undone_by IS NULL;
+-- name: any_standing
+-- Whether a change of a run is not undone.
+SELECT 1 FROM change WHERE scope = :scope AND run = :run AND undone_by IS NULL LIMIT 1;
 
 -- name: later_changes
--- Standing changes of later runs that name these rows.
+-- Standing changes of later runs that name these rows. Left to itself the planner reads all later
+-- changes once for each row.
 SELECT c.run, c.phase, c.group_kind, c.group_id, c.operation, c.relation, c.row, c.after
 FROM json_each(:ids) AS i
-CROSS JOIN change AS c ON c.scope = :scope AND c.first = i.value AND c.run >= :run
+CROSS JOIN change AS c INDEXED BY change_first
+ ON c.scope = :scope AND c.first = i.value AND c.run >= :run
 CROSS JOIN run AS r ON r.scope = c.scope AND r.number = c.run
 WHERE c.undone_by IS NULL AND r.status = 'committed' AND r.kind <> 'undo'
 UNION
 SELECT c.run, c.phase, c.group_kind, c.group_id, c.operation, c.relation, c.row, c.after
 FROM json_each(:ids) AS i
-CROSS JOIN change AS c ON c.scope = :scope AND c.second = i.value AND c.run >= :run
+CROSS JOIN change AS c INDEXED BY change_second
+ ON c.scope = :scope AND c.second = i.value AND c.run >= :run
 CROSS JOIN run AS r ON r.scope = c.scope AND r.number = c.run
 WHERE c.undone_by IS NULL AND r.status = 'committed' AND r.kind <> 'undo';
 
@@ -521,26 +583,25 @@ SELECT path, salt, half_life_hours, visible, counter, run_count, last_clock, dee
 FROM scope WHERE path = :scope;
 
 -- name: load_scope
--- A row of scope from an export; nothing where it is there.
+-- A row of scope from an export; what is visible is counted as it comes in.
 INSERT INTO scope (path, salt, half_life_hours, visible, counter, run_count, last_clock,
     deep_clock, settings)
-VALUES (:path, :salt, :half_life_hours, :visible, :counter, :run_count, :last_clock, :deep_clock,
-    :settings)
-ON CONFLICT DO NOTHING;
+VALUES (:path, :salt, :half_life_hours, 0, :counter, :run_count, :last_clock, :deep_clock,
+    :settings);
 
 -- name: dump_record
 -- A scope's rows of record, for an export.
 SELECT scope, id, kind, key, state, version, seq, pinned, trust, strength, occurred_at,
-    recorded_at, until, session, position, status, text, body
+    recorded_at, until, session, position, status, text, body, trace
 FROM record WHERE scope = :scope
 ORDER BY seq;
 
 -- name: load_record
 -- A row of record from an export; nothing where it is there.
 INSERT INTO record (scope, id, kind, key, state, version, seq, pinned, trust, strength,
-    occurred_at, recorded_at, until, session, position, status, text, body)
+    occurred_at, recorded_at, until, session, position, status, text, body, trace)
 VALUES (:scope, :id, :kind, :key, :state, :version, :seq, :pinned, :trust, :strength,
-    :occurred_at, :recorded_at, :until, :session, :position, :status, :text, :body)
+    :occurred_at, :recorded_at, :until, :session, :position, :status, :text, :body, :trace)
 ON CONFLICT DO NOTHING;
 
 -- name: dump_link
@@ -632,6 +693,10 @@ VALUES (:scope, :run, :seq, :phase, :group_kind, :group_id, :operation, :relatio
     :second, :row, :from_version, :before, :after, :reason, :undone_by)
 ON CONFLICT DO NOTHING;
 
+-- name: runs_there
+-- What tells the runs of a scope apart, to hold an export's against.
+SELECT number, kind, status, clock, input_digest, output_digest FROM run WHERE scope = :scope;
+
 -- name: evidence_of
 -- The evidence of derived records.
 SELECT l.source, l.target FROM json_each(:ids) AS i
@@ -644,8 +709,8 @@ CROSS JOIN link AS l ON l.scope = :scope AND l.target = i.value AND l.kind = 'me
 -- name: entomb_record
 -- What is left of a forgotten record: its id and, of a turn, a digest of what was said where.
 UPDATE record SET state = 'forgotten', version = :version, key = NULL, text = NULL, body = NULL,
-       session = :trace, position = NULL, occurred_at = NULL, until = NULL, status = NULL,
-       strength = 0, pinned = 0
+       session = NULL, position = NULL, occurred_at = NULL, until = NULL, status = NULL,
+       strength = 0, pinned = 0, trace = :trace
 WHERE scope = :scope AND id = :id;
 
 -- name: erase_seen
@@ -733,8 +798,8 @@ WHERE scope = :scope AND NOT EXISTS (
     SELECT 1 FROM record WHERE scope = :scope AND state <> 'forgotten');
 
 -- name: runs_with_text
--- Runs whose reports or plans may quote what was said.
-SELECT number, status, report, input FROM run WHERE scope = :scope;
+-- Runs whose reports may quote what was said.
+SELECT number, status, report FROM run WHERE scope = :scope;
 
 -- name: all_records
 -- Every record of a scope that is not forgotten.
@@ -778,9 +843,8 @@ SELECT 1 FROM record WHERE scope = :scope AND kind = 'episode' AND state = 'forg
 
 -- name: forgotten_traces
 -- Which of these digests a tombstone keeps.
-SELECT DISTINCT r.session FROM json_each(:traces) AS i
-CROSS JOIN record AS r ON r.scope = :scope AND r.session = i.value
-WHERE r.state = 'forgotten';
+SELECT DISTINCT r.trace FROM json_each(:traces) AS i
+CROSS JOIN record AS r ON r.scope = :scope AND r.trace = i.value;
 
 -- name: ids_like
 -- Two ids between a beginning and the first text after it: ids are hexadecimal.

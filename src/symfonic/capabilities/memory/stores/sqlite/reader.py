@@ -138,7 +138,7 @@ class SQLiteReader:
         if direction == "in":
             bound["per_record"] = min(per_record, LARGEST)
         links = [to_link(row) for row in self._db.rows(f"links_{direction}", bound)]
-        links.sort(key=lambda k: (-to_microseconds(k.at), k.source, k.kind, k.target))
+        links.sort(key=lambda k: (k.at, k.source, k.kind, k.target), reverse=True)
         taken: dict[str, int] = {}
         kept = []
         for link in links:
@@ -146,6 +146,7 @@ class SQLiteReader:
             taken[end] = taken.get(end, 0) + 1
             if taken[end] <= per_record:
                 kept.append(link)
+        kept.sort(key=lambda k: (-to_microseconds(k.at), k.source, k.kind, k.target))
         return kept
 
     def degrees(self, ids: Sequence[str], *, kinds: Sequence[LinkKind]) -> dict[RecordId, int]:

@@ -11,13 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.records import Episode, encode_content
-from symfonic.capabilities.memory.stores.sqlite.rows import (
-    CONTEXT_SPAN,
-    array,
-    scope_token,
-    to_record,
-)
-from symfonic.capabilities.memory.text_terms import searchable
+from symfonic.capabilities.memory.stores.sqlite.indexing import reindex_record
+from symfonic.capabilities.memory.stores.sqlite.rows import CONTEXT_SPAN, array, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,12 +99,9 @@ def _caller(
 def _write(db: Connection, path: str, record: Record, version: int) -> None:
     content = record.content
     assert isinstance(content, Episode)
-    row = db.execute("record_rows", {"scope": path, "ids": array([record.id])}).fetchone()[1]
     db.execute(
         "rewrite_record",
         {"scope": path, "id": record.id, "version": version, "text": record.text,
          "body": encode_content(content)},
     )  # fmt: skip
-    db.execute("delete_text", (row,))
-    words = searchable(record.text, content.calls)
-    db.execute("insert_text", (row, scope_token(path), words))
+    reindex_record(db, path, record.id, record.text, content)

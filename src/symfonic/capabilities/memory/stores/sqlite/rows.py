@@ -17,7 +17,7 @@ from symfonic.capabilities.memory.records import (
     from_columns,
     from_microseconds,
 )
-from symfonic.capabilities.memory.store import JournalRow, RunRow
+from symfonic.capabilities.memory.store import Answer, JournalRow, RunRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,6 +60,14 @@ def to_seen(row: Sequence[Any]) -> Seen:
         episode=RecordId(row[0]), reader=row[1], kind=row[2], key=row[3], session=row[4],
         at=from_microseconds(row[5]), ok=None if row[6] is None else bool(row[6]), score=row[7],
         body=json.loads(row[8]) if row[8] else {},
+    )  # fmt: skip
+
+
+def to_answer(row: Sequence[Any]) -> Answer:
+    """A collaborator's answer from its four columns."""
+    return Answer(
+        question=row[0], collaborator=row[1], sources=tuple(json.loads(row[2])),
+        body=None if row[3] is None else json.loads(row[3]),
     )  # fmt: skip
 
 

@@ -41,8 +41,10 @@ from symfonic.capabilities.memory.stores.sqlite.connection import (
 )
 from symfonic.capabilities.memory.stores.sqlite.forget import UNREACHABLE, Erasure, erase
 from symfonic.capabilities.memory.stores.sqlite.ingest import insert_turns
+from symfonic.capabilities.memory.stores.sqlite.load import load_rows
 from symfonic.capabilities.memory.stores.sqlite.reader import SQLiteReader, to_state
 from symfonic.capabilities.memory.stores.sqlite.rows import HOUR, to_run
+from symfonic.capabilities.memory.stores.sqlite.writer import add_uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -198,8 +200,8 @@ class SQLiteStore:
             "counts": dict(mark.counts),
         }  # fmt: skip
         self._db.execute(
-            "update_run",
-            {"scope": scope.path, "number": mark.number, "status": status, "input": None,
+            "update_report",
+            {"scope": scope.path, "number": mark.number, "status": status,
              "report": json.dumps(report)},
         )  # fmt: skip
 
@@ -208,12 +210,7 @@ class SQLiteStore:
     ) -> None:
         with self._writing(scope) as state:
             counter = state.counter + 1
-            for use in uses:
-                self._db.execute(
-                    "add_use",
-                    {"scope": scope.path, "record": use.record, "hour": use.hour,
-                     "kind": use.kind, "weight": use.weight},
-                )  # fmt: skip
+            add_uses(self._db, scope.path, uses)
             for subscription in subscriptions:
                 if subscription.reads_touched:
                     self._db.executemany(
@@ -278,6 +275,7 @@ class SQLiteStore:
             row = self._db.execute("get_run", {"scope": scope.path, "number": number}).fetchone()
             if to_run(row).status not in {"planned", "held"}:
                 raise RecordNotFound(f"The run {scope.path}#{number} is no longer planned.")
+            writing.check_plan(self._db, state, commit, number=number)
             writing.check_versions(self._db, scope, commit)
             bound = {"scope": scope.path, "run": number, "number": number}
             self._db.execute("delete_changes", {"scope": scope.path, "run": number})
@@ -333,7 +331,7 @@ class SQLiteStore:
 
     def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         with self._lock, self._db.writing():
-            return dumping.load_rows(self._db, scope.path, rows)
+            return load_rows(self._db, scope.path, rows)
 
     def check(self) -> list[str]:
         problems = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 PARTS = (
-    "base", "erasure", "ingest", "leases", "lookups", "pending", "runs", "scopes", "transfer",
+    "base", "erasure", "ingest", "leases", "lookups", "pending", "plans", "runs", "scopes",
+    "transfer", "writes",
 )  # fmt: skip
 
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))

@@ -19,11 +19,18 @@ from symfonic.capabilities.memory.records import (
     Use,
 )
 from symfonic.capabilities.memory.store import Answer, Commit
-from symfonic.capabilities.memory.testing.builders import NOW, make_entity, make_episode, make_link
+from symfonic.capabilities.memory.testing.builders import (
+    NOW,
+    make_entity,
+    make_episode,
+    make_link,
+    make_session,
+)
 from symfonic.capabilities.memory.testing.contract.base import (
     OWN,
     READS_TOUCHED,
     ContractBase,
+    add,
     commit,
     dumped,
     edit,
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.store import MemoryStore
 
 WORD = "xylograph"
+NOTED = {"phases": [{"name": "naming", "notes": ["one was seen"]}]}
 NIGHT = Group(phase="summarise", kind="summary", id="sum")
 
 
@@ -192,3 +200,21 @@ class ErasureContract(ContractBase):
         assert receipt.forgotten == ()
         content = ("record", "link", "seen", "answer", "use", "pending")
         assert dumped(store, tables=content) == before
+
+    def test_a_tombstone_has_no_session_and_keeps_a_digest_apart(self, store: MemoryStore) -> None:
+        (i, _) = add(store, make_session("one", "two", session="s1")).ids
+        store.forget(OWN, [i], subscriptions=())
+        (tombstone,) = [row for row in store.dump(OWN) if row.get("id") == i]
+        assert "session" not in tombstone
+        assert len(tombstone["trace"]) == 24
+        rows = [row for row in store.dump(OWN) if row["table"] == "record"]
+        assert [row["id"] for row in rows if "trace" in row] == [i]
+
+    def test_only_reports_that_say_something_are_written_again(self, store: MemoryStore) -> None:
+        (first, second, *_) = add(store, make_session("one", "two", "three")).ids
+        store.commit(OWN, Commit(kind="deep", clock=NOW, report=NOTED), lease=None)
+        store.commit(OWN, Commit(kind="deep", clock=NOW, report={"phases": []}), lease=None)
+        assert store.forget(OWN, [first], subscriptions=()).rows["run"] == 1
+        assert store.forget(OWN, [second], subscriptions=()).rows.get("run", 0) == 0
+        with store.snapshot(OWN) as reader:
+            assert reader.run(1).report["phases"] == [{"name": "naming", "notes": []}]

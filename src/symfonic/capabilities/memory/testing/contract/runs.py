@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +18,15 @@ from symfonic.capabilities.memory.changes import (
     remove_link,
     set_strength,
 )
-from symfonic.capabilities.memory.errors import RecordNotFound, StaleWrite
-from symfonic.capabilities.memory.records import RecordId, Seen, Use, to_columns
+from symfonic.capabilities.memory.errors import (
+    StaleWrite,
+)
+from symfonic.capabilities.memory.records import (
+    RecordId,
+    Seen,
+    Use,
+    to_columns,
+)
 from symfonic.capabilities.memory.store import Answer, Commit
 from symfonic.capabilities.memory.testing.builders import NOW, make_entity, make_episode, make_link
 from symfonic.capabilities.memory.testing.contract.base import (
@@ -30,7 +38,6 @@ from symfonic.capabilities.memory.testing.contract.base import (
     dumped,
     edit,
     only,
-    waiting,
     write,
 )
 
@@ -203,52 +210,13 @@ class RunContract(ContractBase):
         with store.snapshot(OWN) as reader:
             assert reader.state.deep_clock == NOW
 
-    def test_a_plan_comes_back_as_it_was_kept_and_changes_nothing(self, store: MemoryStore) -> None:
-        plan = night(store)
-        content = ("record", "link", "seen", "answer", "use", "pending")
-        before = dumped(store, tables=content)
-        number = store.save_plan(OWN, plan)
-        assert dumped(store, tables=content) == before
-        loaded = store.load_plan(OWN, number)
-        assert replace(loaded, report=plan.report) == plan
+    def test_a_clock_never_goes_back(self, store: MemoryStore) -> None:
+        for kind, hours in (("deep", 2), ("deep", 1), ("light", 0)):
+            clock = NOW + timedelta(hours=hours)
+            store.commit(OWN, Commit(kind=kind, clock=clock), lease=None)  # type: ignore[arg-type]
         with store.snapshot(OWN) as reader:
-            assert reader.run(number).status == "planned"
-            assert [row.change for row in reader.journal(number)] == list(plan.changes)
-
-    def test_a_plan_that_is_committed_writes_what_a_run_would_have(
-        self, store: MemoryStore
-    ) -> None:
-        plan = night(store)
-        twin = self.open_store()
-        try:
-            twin.load(OWN, list(store.dump(OWN)))
-            number = store.save_plan(OWN, plan)
-            lease = store.acquire(OWN, now=NOW, term_seconds=60)
-            store.commit_plan(OWN, number, lease=lease)
-            assert twin.commit(OWN, plan, lease=None) == number
-            assert dumped(store) == dumped(twin)
-        finally:
-            twin.close()
-        assert waiting(store, "linking") == {"n2"}
-        assert waiting(store, "again") == {"n1", "n2"}
-        with pytest.raises(RecordNotFound):
-            store.commit_plan(OWN, number, lease=lease)
-
-    def test_a_stale_plan_is_refused(self, store: MemoryStore) -> None:
-        number = store.save_plan(OWN, night(store))
-        entity = only(store, "n1")
-        commit(store, edit(entity, replace(entity, text="Ana C.")))
-        before = dumped(store)
-        lease = store.acquire(OWN, now=NOW, term_seconds=60)
-        with pytest.raises(StaleWrite):
-            store.commit_plan(OWN, number, lease=lease)
-        assert dumped(store) == before
-
-    def test_a_run_that_is_not_planned_cannot_be_applied(self, store: MemoryStore) -> None:
-        number = write(store, make_entity("n1"))
-        for missing in (number, number + 1):
-            with pytest.raises(RecordNotFound):
-                store.load_plan(OWN, missing)
+            latest = NOW + timedelta(hours=2)
+            assert (reader.state.last_clock, reader.state.deep_clock) == (latest, latest)
 
     def test_a_later_change_depends_on_the_one_it_builds_on(self, store: MemoryStore) -> None:
         first = commit(store, add_record(NIGHT, make_entity("n1"), "new"))

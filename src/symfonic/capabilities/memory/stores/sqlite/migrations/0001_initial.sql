@@ -36,6 +36,7 @@ CREATE TABLE record (
     status TEXT,
     text TEXT,
     body TEXT,
+    trace TEXT,
     at INTEGER NOT NULL GENERATED ALWAYS AS (
         CASE WHEN occurred_at IS NULL OR occurred_at > recorded_at
              THEN recorded_at ELSE occurred_at END
@@ -43,6 +44,7 @@ CREATE TABLE record (
 ) STRICT;
 CREATE UNIQUE INDEX record_id ON record (scope, id);
 CREATE INDEX record_session ON record (scope, session, position) WHERE session IS NOT NULL;
+CREATE INDEX record_trace ON record (scope, trace) WHERE trace IS NOT NULL;
 CREATE INDEX record_state ON record (scope, kind, state, at, id);
 
 CREATE TABLE link (
