@@ -314,3 +314,20 @@ def test_a_run_over_forgotten_text_can_still_be_undone_once(memory: Memory) -> N
         memory.undo(run, now=LATER)
         with pytest.raises(UndoRefused):
             memory.undo(run, now=LATER)
+
+
+def test_a_tool_that_only_a_forgotten_turn_called_is_named_nowhere(path: Path) -> None:
+    """The key of a pattern stands with the last of its turns, and names the tools of all."""
+    memory = make_memory(path)
+    calls = [
+        {"id": "t1", "session": "s", "role": "assistant", "tool_calls": [{"name": "zebu_lookup"}]},
+        {"id": "t2", "session": "s", "role": "assistant", "tool_calls": [{"name": "send_mail"}]},
+    ]
+    memory.ingest(calls, scope=SCOPE, now=LATER)
+    policy = LearningPolicy(promotion_use_tool_calls_fallback=True)
+    memory.sleep(scope=SCOPE, policy=policy, now=LATER)
+    assert ("seen", "zebu_lookup") in found_in_tables(path, ("zebu_lookup",))
+    (found,) = memory.recall("zebu_lookup", scope=SCOPE, now=LATER, limit=1).items
+    memory.forget([found.id], scope=SCOPE)
+    assert_gone(path, ("zebu_lookup",))
+    memory.close()

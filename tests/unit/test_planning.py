@@ -571,3 +571,17 @@ def test_an_edit_folded_in_shows_in_the_next_phase(store: SQLiteStore) -> None:
         phase("two", reads=(), propose=second),
     )  # fmt: skip
     assert found.phases[1].notes == ("condensed",)
+
+
+def test_a_record_whose_first_evidence_moves_is_read_by_who_reads_what_is_touched(
+    store: SQLiteStore,
+) -> None:
+    (early,) = tell(store, ["early"])
+    with store.snapshot(SCOPE) as reader:
+        (before,) = reader.records([early])
+    moved = replace(before, occurred_at=before.at - timedelta(days=1))
+    change = edit_record(Group(phase="later", kind="x", id="x"), before, moved, "")
+    assert change is not None
+    strength = phase("strengthen", reads=(), reads_touched=True)
+    found = plan(store, strength, phase("later", propose=proposing([change])))
+    assert found.commit.queue == {"strengthen": (early,)}

@@ -405,16 +405,22 @@ def _queue(done: Sequence[_Done]) -> dict[str, tuple[str, ...]]:
         phase = reading.phase
         wanted: set[str] = set()
         for writer in done[place + 1 :] if isinstance(reading.outcome, Ran) else done:
-            for change in writer.changes:
-                if change.operation != "add":
-                    continue
-                if change.table == "record" and change.after["kind"] in phase.reads:
-                    wanted.add(str(change.row[0]))
-                elif change.table == "link" and phase.reads_touched and change.row[1] == "mentions":
-                    wanted.add(str(change.row[2]))
+            wanted.update(row for c in writer.changes if (row := _unread_row(c, phase)) is not None)
         if wanted:
             queued[phase.name] = tuple(sorted(wanted))
     return queued
+
+
+def _unread_row(change: Change, phase: Phase) -> str | None:
+    """The record that a change makes unread for a phase: a new one, or one whose strength moves."""
+    match change.table, change.operation:
+        case "record", "add" if change.after["kind"] in phase.reads:
+            return str(change.row[0])
+        case "record", "edit" if phase.reads_touched and "occurred_at" in change.after:
+            return str(change.row[0])
+        case "link", "add" if phase.reads_touched and change.row[1] == "mentions":
+            return str(change.row[2])
+    return None
 
 
 def _header(state: ScopeState, done: Sequence[_Done], sleep: Sleep) -> dict[str, Any]:

@@ -342,6 +342,10 @@ class View:
         if _BARE.issuperset(change.after):
             self._records[row] = replace(known, **change.after)  # type: ignore[arg-type]
             return
+        if (
+            "occurred_at" in change.after
+        ):  # its first use moved: its strength is to be computed anew
+            self._touched.add(row)
         columns = {**to_columns(known), **change.after}
         self._records[row] = from_columns(
             columns, id=row, scope=known.scope, version=known.version, seq=known.seq

@@ -263,7 +263,10 @@ def _reread_followers(
     subscriptions: Sequence[Subscription],
     done: Erasure,
 ) -> None:
-    """What was read in later turns together with an erased one is read again without it."""
+    """What was read in later turns together with an erased one goes, and is read again without it.
+
+    The key of a pattern names the tools of all its turns.
+    """
     for subscription in subscriptions:
         if not subscription.context:
             continue
@@ -277,8 +280,12 @@ def _reread_followers(
             }  # fmt: skip
             followers.update(str(row[0]) for row in db.rows("later_episodes", bound))
         if followers:
+            ids = array(sorted(followers))
+            done.rows["seen"] += db.execute(
+                "erase_seen_with",
+                {"scope": path, "episodes": ids, "ids": array(sorted(r.id for r in gone))},
+            ).rowcount
             db.execute(
                 "touch_pending",
-                {"scope": path, "phase": subscription.phase, "ids": array(sorted(followers)),
-                 "stamp": done.counter},
-            )  # fmt: skip
+                {"scope": path, "phase": subscription.phase, "ids": ids, "stamp": done.counter},
+            )

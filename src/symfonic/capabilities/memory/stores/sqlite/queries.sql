@@ -723,6 +723,11 @@ DELETE FROM answer WHERE scope = :scope AND EXISTS (
     SELECT 1 FROM json_each(answer.sources) AS s
     WHERE s.value IN (SELECT value FROM json_each(:ids)));
 
+-- name: erase_seen_with
+-- Readings of later turns that point at a forgotten one.
+DELETE FROM seen WHERE scope = :scope AND episode IN (SELECT value FROM json_each(:episodes))
+ AND EXISTS (SELECT 1 FROM json_each(:ids) AS i WHERE instr(seen.body, i.value) > 0);
+
 -- name: erase_use
 -- Uses of a forgotten record.
 DELETE FROM use WHERE scope = :scope AND record = :id;
