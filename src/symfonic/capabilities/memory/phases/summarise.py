@@ -28,6 +28,7 @@ from symfonic.capabilities.memory.extractors.extractive import (
     METHOD,
     summarise_episodes,
 )
+from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.extractors.sentences import bounded
 from symfonic.capabilities.memory.outcome import Ran
 from symfonic.capabilities.memory.phase import Phase
@@ -157,10 +158,14 @@ class _Rule:
 
 
 def _answerer(summarizer: Summarizer) -> Callable[[Question], Plain]:
-    """What the engine calls for each question; the text is bounded where it is used."""
+    """What the engine calls for each question; the text is bounded where it is used.
+
+    What was pasted from memory is not shown: derived text is no evidence.
+    """
 
     def answer(question: Question) -> Plain:
-        return summarizer.summarize(question.episodes, max_characters=MAX_CHARACTERS)
+        episodes = [replace(e, text=without_pasted(e.text)) for e in question.episodes]
+        return summarizer.summarize(episodes, max_characters=MAX_CHARACTERS)
 
     return answer
 
