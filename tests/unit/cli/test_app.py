@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -195,3 +196,43 @@ def test_error_class_of_usage_is_clicks_own(run: Callable[..., Result], read: Pa
     assert result.exit_code == 2
     assert result.stdout == ""
     assert InputError.exit_code != 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--json", "stats"),
+        ("dream", "--json"),
+        ("runs", "--limit", "none", "--json"),
+        ("recall", "--json"),
+        ("--no-such", "--json"),
+        ("drafts", "dream", "--json"),
+        ("stats", "--json", "--no-such"),
+    ],
+)
+def test_usage_error_is_an_object_where_json_is_asked_for(
+    arguments: tuple[str, ...], run: Callable[..., Result], read: Path
+) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    error = json.loads(result.stdout)["error"]
+    assert (error["type"], error["facts"]) == ("UsageError", {})
+    assert error["message"]
+    assert result.stderr == ""
+
+
+def test_interrupt_is_an_object_where_json_is_asked_for(
+    ask: Callable[..., Any], read: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs_module, "open_memory", interrupt)
+    error = ask("runs", code=130)["error"]
+    assert error == {"type": "Interrupted", "message": "Interrupted.", "facts": {}}
+
+
+def test_store_whose_name_is_too_long_is_unavailable(ask: Callable[..., Any], week: Path) -> None:
+    for words in (("stats",), ("ingest", week), ("remember", "x"), ("doctor",)):
+        error = ask(*words, "--store", "x" * 300, code=21)["error"]
+        assert error["type"] == "StoreUnavailable"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -104,4 +105,17 @@ def test_what_to_forget_must_be_said(run: Callable[..., Result], slept: Path) ->
 def test_json_cannot_ask(run: Callable[..., Result], slept: Path) -> None:
     result = run("forget", "--everything", "--json")
     assert result.exit_code == 2
-    assert "--yes" in result.stderr
+    assert "--yes" in json.loads(result.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "selection", [("--session", "mon-support-1"), ("--record", "f" * 24), ("--entity", "graz")]
+)
+def test_everything_and_a_part_of_it_contradict_each_other(
+    selection: tuple[str, ...], ask: Callable[..., Any], slept: Path
+) -> None:
+    before = ask("stats")
+    error = ask("forget", "--everything", *selection, "--yes", code=2)["error"]
+    assert error["type"] == "UsageError"
+    assert "--everything" in error["message"]
+    assert ask("stats") == before

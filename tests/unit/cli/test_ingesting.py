@@ -151,3 +151,18 @@ def test_failing_store_ends_the_list_and_keeps_what_was_done(
     assert [file["path"] for file in files] == [str(log) for log in logs[:2]]
     assert files[0]["added"] == 1
     assert files[1]["error"]["message"] == "The disk is full."
+
+
+def test_file_of_which_every_line_was_rejected_ends_with_13_after_the_report(
+    ask: Callable[..., Any], run: Callable[..., Result], tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_text('{"text": "One."}\nnonsense\n', encoding="utf-8")
+    bad.write_text('{"text": "Two.", "at": "2026-01-01T10:00"}\n' * 2, encoding="utf-8")
+    first, second = ask("ingest", bad, good, code=13)["files"]
+    assert (first["read"], first["rejected"], first["added"]) == (2, 2, 0)
+    assert second["added"] == 1
+    shown = run("ingest", bad)
+    assert shown.exit_code == 13
+    assert "2 lines were not read" in shown.stdout
+    assert (run("ingest", good).exit_code, run("ingest", good).exit_code) == (0, 0)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -156,3 +157,32 @@ def test_note_that_makes_no_sense_is_refused(
     arguments: tuple[str, ...], code: int, ask: Callable[..., Any]
 ) -> None:
     assert ask("remember", *arguments, code=code)["error"]["type"] == "InputError"
+
+
+@pytest.mark.parametrize("hours", ["1e9", "nan", "inf", "-inf", "1e400", "0", "-1", "69903000"])
+def test_note_that_would_outlast_the_calendar_is_a_usage_error(
+    hours: str, ask: Callable[..., Any], store: Path
+) -> None:
+    error = ask("remember", "The kettle.", f"--for={hours}", "--now", NIGHT, code=2)["error"]
+    assert error["type"] == "UsageError"
+    assert "0" in error["message"]
+    assert not store.exists()
+
+
+def test_longest_note_expires_in_the_last_year(ask: Callable[..., Any]) -> None:
+    error = ask("remember", "The kettle.", "--for", "inf", "--now", NIGHT, code=2)["error"]
+    (longest,) = re.findall(r"at most (\d+) ", error["message"])
+    note = ask("remember", "The kettle.", "--for", longest, "--now", NIGHT)
+    assert note["expires"].startswith("9999-12-31T23:")
+    ask("remember", "The kettle.", "--for", int(longest) + 1, "--now", NIGHT, code=2)
+
+
+@pytest.mark.parametrize("command", ["recall", "remember"])
+def test_unknown_option_says_where_text_with_a_dash_goes(
+    command: str, ask: Callable[..., Any], run: Callable[..., Result], read: Path
+) -> None:
+    shown = run(command, "-a")
+    assert shown.exit_code == 2
+    assert f"{command} -- TEXT" in shown.stderr
+    assert run(command, "--", "-a").exit_code == 0
+    assert run(command, "--", "--json").exit_code == 0

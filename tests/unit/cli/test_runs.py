@@ -178,3 +178,19 @@ def test_results_are_told_in_words(run: Callable[..., Result], slept: Path) -> N
     assert "(undone)" in run("diff", 2).stdout
     assert "-1 record" in run("diff", 3).stdout
     assert "undo" in run("runs").stdout
+
+
+@pytest.mark.parametrize("number", ["9" * 21, "9" * 5000, "0" * 5000, str(2**63), str(2**62 + 1)])
+@pytest.mark.parametrize("command", ["diff", "undo", "apply"])
+def test_number_that_no_run_has_is_not_found(
+    command: str, number: str, ask: Callable[..., Any], slept: Path
+) -> None:
+    for name in (f"demo/office#{number}", number, f"#{number}"):
+        assert ask(command, name, code=23)["error"]["type"] == "RecordNotFound"
+    assert ask("show", f"demo/office#{number}", code=23)["error"]["type"] == "RecordNotFound"
+
+
+def test_range_to_a_number_that_no_run_has_is_not_found(
+    ask: Callable[..., Any], slept: Path
+) -> None:
+    assert ask("undo", f"2..{'9' * 21}", code=23)["error"]["type"] == "RecordNotFound"

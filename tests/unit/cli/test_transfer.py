@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from click.testing import Result
 
@@ -75,6 +79,9 @@ def test_approved_procedure_comes_in_as_a_draft(
         (lambda lines: lines[:-1], "breaks off"),
         (lambda lines: [*lines[:3], *lines[4:]], "holds"),
         (lambda lines: [*lines[:3], "{torn", *lines[4:]], "line 4 is not JSON"),
+        (lambda lines: [*lines, lines[1]], "goes on after its last line"),
+        (lambda lines: [*lines, *lines], "goes on after its last line"),
+        (lambda lines: [*lines, "more"], "is not JSON"),
         (lambda lines: [*lines[:3], "[]", *lines[4:]], "line 4 is not an object"),
         (lambda lines: lines[1:], "no symfonic export"),
         (lambda _lines: [], "no symfonic export"),
@@ -119,9 +126,108 @@ def test_export_that_cannot_be_written_leaves_the_old_file(
 def test_json_of_an_export_needs_a_file(run: Callable[..., Result], slept: Path) -> None:
     result = run("export", "--json")
     assert result.exit_code == 2
-    assert "--out" in result.stderr
+    assert "--out" in json.loads(result.stdout)["error"]["message"]
 
 
 def test_import_of_a_missing_file_makes_no_store(ask: Callable[..., Any], store: Path) -> None:
     assert ask("import", "missing.jsonl", code=13)["error"]["type"] == "InputError"
     assert not store.exists()
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+@pytest.mark.parametrize("way", ["path", "symlink", "hardlink", "roundabout"])
+def test_export_onto_the_store_is_refused(
+    suffix: str, way: str, ask: Callable[..., Any], slept: Path, tmp_path: Path
+) -> None:
+    before, part = ask("stats"), Path(f"{slept}{suffix}")
+    (tmp_path / "in").mkdir()
+    out = {"path": part, "roundabout": tmp_path / "in" / ".." / part.name}.get(
+        way, tmp_path / "in" / "out.jsonl"
+    )
+    with sqlite3.connect(slept) as other:  # keeps the write-ahead log there
+        other.execute("SELECT count(*) FROM record").fetchone()
+        if way == "symlink":
+            out.symlink_to(part)
+        elif way == "hardlink":
+            out.hardlink_to(part)
+        error = ask("export", "--out", out, code=13)["error"]
+    other.close()
+    assert "the store itself" in error["message"]
+    assert slept.read_bytes()[:15] == b"SQLite format 3"
+    assert ask("stats") == before
+
+
+def test_export_is_kept_off_a_store_that_is_named_by_a_link_or_url(
+    ask: Callable[..., Any], slept: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(slept)
+    for store in (link, f"sqlite:///{link}"):
+        for out in (slept, link, Path(f"{slept}-wal")):
+            assert ask("export", "--store", store, "--out", out, code=13)["error"]
+    assert link.is_symlink()
+    assert ask("stats")["visible"] > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files there are no pipes")
+def test_export_goes_straight_into_a_pipe(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path, tmp_path: Path
+) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    text = run("export").stdout
+    for out in (pipe, link):
+        with ThreadPoolExecutor() as pool:
+            read = pool.submit(pipe.read_text, encoding="utf-8")
+            ask("export", "--out", out)
+            assert read.result(timeout=30) == text
+        assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+def test_export_follows_a_symlink(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "office.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(target)
+    for _ in range(2):  # where nothing stands yet, and onto a file
+        ask("export", "--out", link)
+        assert link.is_symlink()
+        assert target.read_text(encoding="utf-8") == run("export").stdout
+    assert [path.name for path in target.parent.iterdir()] == ["office.jsonl"]
+
+
+def test_export_onto_a_directory_is_refused(
+    run: Callable[..., Result], slept: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    assert run("export", "--out", tmp_path / "there").exit_code == 2
+    assert list((tmp_path / "there").iterdir()) == []
+
+
+def test_export_onto_a_link_that_leads_to_itself_is_refused(
+    ask: Callable[..., Any], slept: Path, tmp_path: Path
+) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert ask("export", "--out", loop, code=13)["error"]["type"] == "InputError"
+    assert loop.is_symlink()
+
+
+@pytest.mark.parametrize("version", ["1.0", "true", '"1"', "null", "[1]"])
+def test_version_that_is_no_whole_number_is_refused(
+    version: str, ask: Callable[..., Any], run: Callable[..., Result], slept: Path, tmp_path: Path
+) -> None:
+    text = run("export").stdout.replace('"version": 1', f'"version": {version}', 1)
+    error = ask("import", "-", "--store", tmp_path / "other.db", text=text, code=13)["error"]
+    assert "this release reads version 1" in error["message"]
+
+
+def test_import_into_a_store_whose_name_is_too_long_is_refused(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    text = run("export").stdout
+    error = ask("import", "-", "--store", "x" * 300, text=text, code=21)["error"]
+    assert error["type"] == "StoreUnavailable"

@@ -10,19 +10,20 @@ import contextlib
 import sys
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from symfonic.capabilities.memory.cli.output import clean, emit, installed, wants_json
+from symfonic.capabilities.memory.cli.output import clean, emit, installed
 from symfonic.capabilities.memory.errors import SymfonicError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 NAME: Final = "symfonic-memory"
 INTERRUPTED: Final = 130
 """128 and the number of the signal, as shells count it."""
+_ASKED: Final = "symfonic.json.asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +97,22 @@ class Application(click.Group):
     """The subcommands of :data:`COMMANDS`, each loaded when it is called for.
 
     An error of this package becomes a message and its class's exit code; any other exception is a
-    bug and keeps its traceback.
+    bug and keeps its traceback. Where ``--json`` stands on the command line, also where it cannot
+    be understood, what went wrong is one JSON object.
     """
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - passed on as they are
+    ) -> click.Context:
+        asked = _asks_for_json(args)
+        with _ending(as_json=asked):
+            context = super().make_context(info_name, args, parent, **extra)
+        context.meta[_ASKED] = asked
+        return context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -120,22 +135,42 @@ class Application(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> object:
-        try:
+        with _ending(as_json=ctx.meta[_ASKED]):
             return super().invoke(ctx)
-        except SymfonicError as error:
-            _show(ctx, error)
-            ctx.exit(error.exit_code)
-        except (KeyboardInterrupt, click.Abort):
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    """Whether ``--json`` is among the arguments; after ``--`` it is text like any other."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return "--json" in arguments[:end]
+
+
+@contextlib.contextmanager
+def _ending(*, as_json: bool) -> Iterator[None]:
+    """Show what ends the command, and end it with the exit code of that."""
+    try:
+        yield
+    except SymfonicError as error:
+        if as_json:
+            _emit_error(type(error).__name__, str(error), error.facts)
+        else:
+            click.echo(f"Error: {clean(str(error))}", err=True)
+        raise click.exceptions.Exit(error.exit_code) from error
+    except click.UsageError as error:
+        if not as_json:
+            raise
+        _emit_error("UsageError", error.format_message(), {})
+        raise click.exceptions.Exit(error.exit_code) from error
+    except (KeyboardInterrupt, click.Abort) as error:
+        if as_json:
+            _emit_error("Interrupted", "Interrupted.", {})
+        else:
             click.echo("Interrupted.", err=True)
-            ctx.exit(INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED) from error
 
 
-def _show(ctx: click.Context, error: SymfonicError) -> None:
-    if wants_json(ctx):
-        shown = {"type": type(error).__name__, "message": str(error), "facts": error.facts}
-        emit({"error": shown})
-    else:
-        click.echo(f"Error: {clean(str(error))}", err=True)
+def _emit_error(kind: str, message: str, facts: Mapping[str, object]) -> None:
+    emit({"error": {"type": kind, "message": message, "facts": facts}})
 
 
 def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -63,6 +63,11 @@ def forget(
     """
     if not (records or session is not None or entity is not None or everything):
         raise click.UsageError("Say what to forget: --record, --session, --entity or --everything.")
+    if everything and (records or session is not None or entity is not None):
+        raise click.UsageError(
+            "--everything is all that the scope holds; leave out --record, --session and --entity, "
+            "or leave out --everything."
+        )
     if wants_json() and not (yes or dry_run):
         raise click.UsageError("--json cannot ask; add --yes, or --dry-run to look first.")
     with open_memory(store) as memory:

@@ -64,10 +64,11 @@ def ingest(
     """Read log files into memory.
 
     The same file again adds nothing, and a longer version of it what is new. A file that cannot be
-    read is reported and the others go on; the exit code is then that of the first such error.
+    read is reported and the others go on; the exit code is then that of the first such error, and
+    13 for a file of which every line was rejected.
     """
     rows: list[dict[str, Any]] = []
-    failure: SymfonicError | None = None
+    codes: list[int] = []
     with open_memory(store, create=True, salt=salt) as memory:
         for file in files:
             try:
@@ -78,16 +79,18 @@ def ingest(
                     )
                 )  # fmt: skip
             except SymfonicError as error:
-                failure = failure or error
+                codes.append(error.exit_code)
                 rows.append(_failed(file, error))
                 if not isinstance(error, InputError):
                     break
+            else:
+                codes += [InputError.exit_code] * _all_rejected(rows[-1])
     if wants_json():
         emit({"files": rows})
     else:
         _print(rows)
-    if failure is not None:
-        click.get_current_context().exit(failure.exit_code)
+    if codes:
+        click.get_current_context().exit(codes[0])
 
 
 def _ingested(memory: Memory, file: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - passed on as they are
@@ -95,6 +98,11 @@ def _ingested(memory: Memory, file: str, **options: Any) -> dict[str, Any]:  # n
         report = memory.ingest(file, progress=progress, **options)
     empty = not report.read and not report.pending
     return {**report.as_dict(), "note": _EMPTY if empty else None}
+
+
+def _all_rejected(row: Mapping[str, Any]) -> bool:
+    """Whether a file had lines, and not one of them is in memory."""
+    return bool(row["read"] == row["rejected"] > 0 and not row["added"] and not row["known"])
 
 
 def _failed(file: str, error: SymfonicError) -> dict[str, Any]:

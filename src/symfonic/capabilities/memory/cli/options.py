@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from symfonic.capabilities.memory.cli.output import JSON_KEY
-from symfonic.capabilities.memory.errors import InputError, ScopeError
+from symfonic.capabilities.memory.cli.output import JSON_KEY, shorten
+from symfonic.capabilities.memory.errors import (
+    InputError,
+    RecordNotFound,
+    ScopeError,
+    StoreUnavailable,
+)
 from symfonic.capabilities.memory.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from symfonic.capabilities.memory.service import Memory
     from symfonic.capabilities.memory.settings import Resolved
@@ -24,6 +30,8 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 DEFAULT_STORE: Final = "symfonic.db"
 _LONGEST_SALT: Final = 64
+_LAST_RUN: Final = 2**62
+"""No store counts its runs so far."""
 
 
 def common(*more: Callable[[Any], Any]) -> Callable[[F], F]:
@@ -135,9 +143,17 @@ def read_moment(text: str, option: str) -> datetime:
 
 
 def run_name(run: str, scope: str | None) -> str:
-    """The whole name of a run that is given as ``acme/ana#12``, or as ``12`` with a scope."""
+    """The whole name of a run that is given as ``acme/ana#12``, or as ``12`` with a scope.
+
+    Raises ``InputError`` for another text, ``RecordNotFound`` for a number that no run can have.
+    """
     from symfonic.capabilities.memory.service import split_run_id
 
+    number = run.rpartition("#")[2]
+    if re.fullmatch("[0-9]+", number) and (len(number) > 19 or int(number) > _LAST_RUN):
+        raise RecordNotFound(
+            f"There is no run {shorten(run, 60)}; see 'symfonic-memory runs'.", run=run
+        )
     number = run.removeprefix("#")
     if number.isascii() and number.isdigit():
         return f"{named_scope(scope)}#{number}"
@@ -149,9 +165,21 @@ def open_memory(store: str, *, create: bool = False, salt: bytes | None = None) 
     """The memory at ``--store``; only a command that takes something in makes a new one."""
     from symfonic.capabilities.memory.service import Memory
 
-    if not create:
-        return Memory.open(store, create=False)
-    return Memory.open(store, salt=salt, retention=knobs(None, ()).retention)
+    retention = knobs(None, ()).retention if create else None
+    try:
+        return Memory.open(store, create=create, salt=salt, retention=retention)
+    except OSError as cause:
+        raise StoreUnavailable(
+            f"The store {shorten(store, 80)} cannot be opened: {cause.strerror or cause}. "
+            "Name another file with --store.",
+            path=store,
+        ) from cause
+
+
+def store_file(store: str) -> Path:
+    """The file that ``--store`` names, given as a path or as ``sqlite:///PATH``."""
+    scheme, found, rest = store.partition("://")
+    return Path(rest.removeprefix("/") if found and scheme == "sqlite" else store)
 
 
 def knobs(file: Path | None, sets: tuple[str, ...]) -> Resolved:

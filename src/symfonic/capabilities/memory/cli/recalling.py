@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,7 +30,6 @@ from symfonic.capabilities.memory.records import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
     from rich.console import Console
 
@@ -37,7 +37,21 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Kind
 
 
-@click.command()
+class Worded(click.Command):
+    """A command whose argument is free text, which may begin with a dash."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise click.UsageError(
+                f"{error.format_message()}\nText that begins with a dash goes after --, as in: "
+                f"{ctx.command_path} -- TEXT",
+                ctx,
+            ) from error
+
+
+@click.command(cls=Worded)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY")
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="NUMBER",
@@ -93,7 +107,7 @@ def recall(
         out.print(f"There is more: --offset {offset + len(answer.items)}")
 
 
-@click.command()
+@click.command(cls=Worded)
 @click.argument("text", metavar="TEXT")
 @click.option(
     "--for", "hours", type=click.FloatRange(min=0, min_open=True), metavar="HOURS",
@@ -117,10 +131,10 @@ def remember(
 
     The same note again changes nothing.
     """
-    from symfonic.capabilities.memory.service import moment_after, system_clock
+    from symfonic.capabilities.memory.service import system_clock
 
     moment = now or system_clock()
-    expires = None if hours is None else moment_after(moment, hours)
+    expires = None if hours is None else _expiry(moment, hours)
     with open_memory(store, create=True, salt=salt) as memory:
         i = memory.remember(text, scope=scope, expires=expires, due=due, by=person(by), now=moment)
     if wants_json():
@@ -128,6 +142,19 @@ def remember(
     else:
         until = f" until {when(expires)} UTC" if expires else f" due {when(due)} UTC" if due else ""
         console().print(f"Remembered in {scope} as {i}{until}.")
+
+
+def _expiry(moment: datetime, hours: float) -> datetime:
+    """When a note expires. Raises ``UsageError`` for no number, or a time after the year 9999."""
+    from symfonic.capabilities.memory.service import moment_after
+
+    longest = (datetime.max.replace(tzinfo=UTC) - moment) // timedelta(hours=1)
+    if not 0 < hours <= longest:
+        raise click.UsageError(
+            f"--for is {hours:g}; it takes hours, more than 0 and at most {longest} (until the "
+            "year 9999). Leave it out to keep the note for good."
+        )
+    return moment_after(moment, hours)
 
 
 def plain_answer(answer: Recall, *, explain: bool = False) -> dict[str, Any]:

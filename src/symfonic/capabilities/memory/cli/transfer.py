@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import tempfile
 from contextlib import contextmanager, nullcontext
@@ -18,6 +19,7 @@ from symfonic.capabilities.memory.cli.options import (
     open_memory,
     optional_scope_option,
     scope_option,
+    store_file,
 )
 from symfonic.capabilities.memory.cli.output import (
     console,
@@ -53,13 +55,15 @@ def export(*, store: str, scope: str, out: Path | None) -> None:
     if wants_json() and out is None:
         raise click.UsageError("--json needs --out: without it the rows go to standard output.")
     with open_memory(store) as memory, _counting(f"exporting {scope}") as step:
+        if out is not None:
+            _keep_off_store(out, store)
         rows = memory.export(scope=scope)
         if out is None:
             number = 0
             for line in _lines(scope, rows):
                 click.echo(json_line(line))
             return
-        with _replacing(out) as stream:
+        with _written(out) as stream:
             for number, line in enumerate(_lines(scope, rows)):
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 step(number)
@@ -105,13 +109,63 @@ def _lines(scope: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[st
     yield {"end": True, "rows": number}
 
 
+def _keep_off_store(path: Path, store: str) -> None:
+    """Raise ``InputError`` where an export to ``path`` would take the place of the store."""
+    file = store_file(store)
+    parts = [
+        Path(f"{place}{suffix}")
+        for place in (file, os.path.realpath(file))
+        for suffix in ("", "-wal", "-shm", "-journal")
+    ]
+    if any(_is_same(path, part) for part in parts):
+        raise InputError(
+            f"{path} is the store itself, or one of its files; the export would destroy it. "
+            "Name another place with --out.",
+            path=str(path),
+        )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, by links also, or would if there were one."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[IO[str]]:
+    """Where the export goes: a file that is replaced at the end, or a pipe or device as it is."""
+    try:
+        if _is_special(path):
+            with path.open("w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+        else:
+            with _replacing(Path(os.path.realpath(path))) as stream:
+                yield stream
+    except OSError as cause:
+        raise InputError(
+            f"The export cannot be written to {path}: {cause.strerror or cause}. "
+            "Name another place with --out.",
+            path=str(path),
+        ) from cause
+
+
+def _is_special(path: Path) -> bool:
+    """Whether there is something that no file may take the place of."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[str]]:
     """A file that takes the place of ``path`` when all is written, and is gone after an error."""
     temporary: str | None = None
     try:
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name}.",
+            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=f".{path.name[:40]}.",
             delete=False,
         ) as stream:  # fmt: skip
             temporary = stream.name
@@ -120,12 +174,6 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
             os.fsync(stream.fileno())
         Path(temporary).replace(path)
         temporary = None
-    except OSError as cause:
-        raise InputError(
-            f"The export cannot be written to {path}: {cause.strerror or cause}. "
-            "Name another place with --out.",
-            path=str(path),
-        ) from cause
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
@@ -134,8 +182,8 @@ def _replacing(path: Path) -> Iterator[IO[str]]:
 @contextmanager
 def _unmade_when_refused(store: str) -> Iterator[None]:
     """A store that was made for an import that is refused is removed again while it is empty."""
-    path = Path(store.removeprefix("sqlite:///"))
-    existed = path.exists()
+    path = store_file(store)
+    existed = _may_exist(path)
     try:
         yield
     except SymfonicError:
@@ -143,6 +191,14 @@ def _unmade_when_refused(store: str) -> Iterator[None]:
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{path}{suffix}").unlink(missing_ok=True)
         raise
+
+
+def _may_exist(path: Path) -> bool:
+    """Whether there is a file, or no telling; opening it says what is wrong then."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
 
 
 def _scopes(store: str) -> list[str]:
@@ -183,10 +239,10 @@ def _checked(header: Mapping[str, Any], file: str) -> str:
             path=file,
         )
     version = header.get("version")
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise InputError(
-            f"{file} is an export of version {version}, and this release reads version {VERSION}. "
-            "Import it with the release that wrote it, or a newer one.",
+            f"{file} is an export of version {version!r:.40}, and this release reads version "
+            f"{VERSION}. Import it with the release that wrote it, or a newer one.",
             path=file,
             version=version,
         )
@@ -202,6 +258,8 @@ def _rows(
         if "end" in line:
             if line.get("rows") != number:
                 raise _damaged(file, f"it says {line.get('rows')} rows and holds {number}")
+            if next(lines, None) is not None:
+                raise _damaged(file, "it goes on after its last line")
             return
         number += 1
         step(number)
