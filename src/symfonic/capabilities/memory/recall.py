@@ -162,10 +162,11 @@ def _candidates(
     matched = [c for c in found if c.match is not None and c.match.found]
     found = [c for c in matched if c.record.kind != "summary"]
     summaries = [c for c in matched if c.record.kind == "summary"]
-    named = score_text(found, asked, stored=reader.state.visible, weights=weights)
+    told = reader.told_count()
+    named = score_text(found, asked, stored=told, weights=weights)
     if "episode" in kinds:
         found = add_context(reader, found, named=named, weights=weights)
-    score_text(summaries, asked, stored=reader.state.visible, weights=weights)
+    score_text(summaries, asked, stored=told, weights=weights)
     _scale(found)
     _scale(summaries)
     found += summaries

@@ -357,9 +357,9 @@ class Memory:
         return engine.undo(scope, number, groups=groups, now=_stated(now))
 
     def undo_all(self, first: str, last: str, *, now: datetime | None = None) -> list[RunReport]:
-        """Take back every maintenance run from ``last`` down to ``first``: a whole sleep, say.
+        """Take back every run from ``last`` down to ``first``: a whole sleep, say.
 
-        What a person did between them stays, and so do undos. Raises
+        Also what a person decided or noted between them; imports and undos are passed over. Raises
         ``UndoRefused`` where later runs build on them; what was taken back until then stays so.
         """
         scope, begin = split_run_id(first)
@@ -369,7 +369,7 @@ class Memory:
         done = []
         for number in range(end, begin - 1, -1):
             row = self.run(run_id(scope, number))
-            standing = row.status == "committed" and row.kind in {"deep", "light"}
+            standing = row.status == "committed" and row.kind not in {"undo", "ingest"}
             if standing and any(j.undone_by is None for j in self.diff(run_id(scope, number))):
                 done.append(self.undo(run_id(scope, number), now=now))
         return done

@@ -339,6 +339,10 @@ class MemoryReader(Protocol):
         """This scope's visible records of these kinds, newest first."""
         ...
 
+    def told_count(self) -> int:
+        """How many visible records of this scope and its ancestors were told, not derived."""
+        ...
+
     def ids_like(self, beginning: str) -> list[RecordId]:
         """The scope's ids, not forgotten, with this beginning; two at most."""
         ...

@@ -855,3 +855,12 @@ CROSS JOIN record AS r ON r.scope = :scope AND r.trace = i.value;
 -- Two ids between a beginning and the first text after it: ids are hexadecimal.
 SELECT id FROM record WHERE scope = :scope AND id >= :from AND id < :to AND state <> 'forgotten'
 ORDER BY id LIMIT 2;
+
+-- name: told_count
+-- The visible records of the visible scopes, less those that maintenance has derived.
+SELECT coalesce((
+    SELECT sum(s.visible) FROM json_each(:scopes) AS v CROSS JOIN scope AS s ON s.path = v.value), 0)
+  - (SELECT count(*) FROM json_each(:scopes) AS v
+     CROSS JOIN json_each('["entity", "fact", "summary", "procedure"]') AS k
+     CROSS JOIN json_each('["active", "condensed"]') AS t
+     CROSS JOIN record AS r ON r.scope = v.value AND r.kind = k.value AND r.state = t.value);

@@ -306,6 +306,10 @@ class SQLiteReader:
         rows = self._db.rows("all_records", {"scope": self._path})
         return [RecordId(str(row[0])) for row in rows]
 
+    def told_count(self) -> int:
+        found: int = self._db.execute("told_count", {"scopes": self._visible}).fetchone()[0]
+        return found
+
     def ids_like(self, beginning: str) -> list[RecordId]:
         bound = {"scope": self._path, "from": beginning, "to": beginning + "g"}
         return [RecordId(str(row[0])) for row in self._db.rows("ids_like", bound)]

@@ -71,6 +71,7 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "answers": lambda r, _, __: r.answers([f"q-{scope.path}" for scope in SCOPES]),
     "undone": lambda r, ids, _: r.undone("old", ids),
     "undone_sources": lambda r, _, __: r.undone_sources("old"),
+    "told_count": lambda r, _, __: r.state.path if r.told_count() else "",
     "ids_like": lambda r, ids, _: [i for each in ids for i in r.ids_like(each)],
     "search": lambda r, _, __: r.search('"kettle"', kinds=KINDS, limit=100),
     "neighbours": lambda r, _, records: (
