@@ -31,8 +31,10 @@ class RecallWeights:
     scope. The pairs of numbers below are what is lost of these when the part is taken out.
     """
 
-    candidates: int = 200
-    """Rows asked of the text index (120: 0.5 and 1.0); later ones hold only common words."""
+    candidates: int = 250
+    """Rows asked of the text index (120: 0.5 and 1.0); later ones hold only common words. The index
+    ranks by statistics that a night's summaries move, so the last rows need some room.
+    """
     seeds: int = 20
     """Best rows around which turns are fetched that matched nothing themselves (4.4 and 5.2)."""
     saturation: float = 0.5

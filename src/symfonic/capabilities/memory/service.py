@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 
 _MANY = 2**31
 
+_DIGITS = 18
+"""The longest run number: a store counts them in 64 bits."""
+
 DEFAULT_LIMIT = 10
 """How many items recall gives when neither a limit nor a token budget is stated."""
 
@@ -544,7 +547,7 @@ class Memory:
 def split_run_id(run: str) -> tuple[Scope, int]:
     """The scope and number of a run's name. Raises ``InputError`` for another text."""
     path, mark, number = run.rpartition("#")
-    if not mark or not number.isascii() or not number.isdigit():
+    if not mark or not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
         raise InputError(
             f"{run!r} is no run. Runs are named like acme/ana#12; see 'symfonic-memory runs'."
         )
