@@ -16,10 +16,11 @@ from symfonic.capabilities.memory.changes import (
     set_strength,
 )
 from symfonic.capabilities.memory.collaborators import Question
+from symfonic.capabilities.memory.gathering import Sleep
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.outcome import Declined, PhaseReport, Ran
 from symfonic.capabilities.memory.phase import Phase
-from symfonic.capabilities.memory.planning import Plan, Sleep, describe, plan_pass
+from symfonic.capabilities.memory.planning import Plan, describe, plan_pass
 from symfonic.capabilities.memory.records import Entity, Link, Record, RecordId, Seen, identify
 from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.scope import Scope

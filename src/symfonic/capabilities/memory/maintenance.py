@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.errors import ClockRefused, InputError, StaleWrite, UndoRefused
+from symfonic.capabilities.memory.gathering import Sleep
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.outcome import SleepReport
-from symfonic.capabilities.memory.planning import Plan, Sleep, describe, plan_pass
+from symfonic.capabilities.memory.planning import Plan, describe, plan_pass
 from symfonic.capabilities.memory.policy import window_start
 from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.store import Commit

@@ -6,15 +6,21 @@ they cannot differ.
 
 from __future__ import annotations
 
-import logging
 import time
-import traceback
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from symfonic.capabilities.memory.changes import output_digest
-from symfonic.capabilities.memory.errors import StoreError
+from symfonic.capabilities.memory.gathering import (
+    Gathered,
+    Sleep,
+    ask,
+    attempt,
+    read,
+    select,
+    view_of,
+)
 from symfonic.capabilities.memory.outcome import (
     Declined,
     Failed,
@@ -22,52 +28,19 @@ from symfonic.capabilities.memory.outcome import (
     Ran,
     RunReport,
 )
-from symfonic.capabilities.memory.records import READABLE_STATES, Seen, canonical
-from symfonic.capabilities.memory.store import Answer, Commit, PendingRow
-from symfonic.capabilities.memory.view import View
+from symfonic.capabilities.memory.records import READABLE_STATES, canonical
+from symfonic.capabilities.memory.store import Commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
 
     from symfonic.capabilities.memory.changes import Change
-    from symfonic.capabilities.memory.collaborators import Question, Reader
-    from symfonic.capabilities.memory.limits import RunLimits
     from symfonic.capabilities.memory.outcome import Outcome
     from symfonic.capabilities.memory.phase import Phase
-    from symfonic.capabilities.memory.records import Plain, Record, RecordId
-    from symfonic.capabilities.memory.retention import RetentionPolicy
+    from symfonic.capabilities.memory.records import RecordId
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import MemoryReader, MemoryStore, ScopeState
-
-_LOGGER = logging.getLogger(__name__)
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sleep:
-    """What all passes of one sleep share.
-
-    ``spent`` counts the drafts of earlier passes, and ``kept`` are the rows that those left pending
-    on purpose: they are not taken again. ``answered`` outlives a pass that has to be planned again;
-    what was asked in vain is not asked twice in one sleep.
-    """
-
-    now: datetime
-    spread_since: datetime
-    retention: RetentionPolicy
-    limits: RunLimits
-    spent: Mapping[str, int] = field(default_factory=dict)
-    kept: Mapping[str, frozenset[RecordId]] = field(default_factory=dict)
-    answered: dict[str, Answered | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """An answer given during this sleep, and the phase that asked."""
-
-    phase: str
-    answer: Answer
+    from symfonic.capabilities.memory.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,17 +51,6 @@ class Plan:
     phases: tuple[PhaseReport, ...]
     backlog: bool
     kept: Mapping[str, frozenset[RecordId]]
-
-
-@dataclass(slots=True)
-class _Reading:
-    """What the first snapshot and the readers found, per phase."""
-
-    taken: dict[str, list[PendingRow]] = field(default_factory=dict)
-    totals: dict[str, int] = field(default_factory=dict)
-    fresh: dict[str, list[Seen]] = field(default_factory=dict)
-    answers: dict[str, Plain] = field(default_factory=dict)
-    failed: dict[str, Failed] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,144 +79,19 @@ def plan_pass(
 
     Readers and answerers work between snapshots, so that a slow model holds nothing open.
     """
-    reading = _Reading()
+    reading = Gathered()
     with store.snapshot(scope) as reader:
-        unread = _select(reader, phases, sleep, reading)
-    _read(phases, unread, reading, beat)
-    _ask(store, scope, phases, sleep, reading, beat)
+        unread = select(reader, phases, sleep, reading)
+    read(phases, unread, reading, beat)
+    ask(store, scope, phases, sleep, reading, beat)
     with store.snapshot(scope) as reader:
-        view = _view(reader, phases, sleep, reading)
+        view = view_of(reader, phases, sleep, reading)
         _drop_vanished(view, phases, reading)
         done = [_propose(phase, view, reader, reading, watch) for phase in phases]
         return _assemble(reader, view, done, sleep, reading)
 
 
-def _select(
-    reader: MemoryReader, phases: Sequence[Phase], sleep: Sleep, reading: _Reading
-) -> dict[str, list[tuple[Record, Sequence[Record]]]]:
-    """Take each phase's unread rows, and the episodes its reader is to be shown."""
-    unread: dict[str, list[tuple[Record, Sequence[Record]]]] = {}
-    for phase in phases:
-        if not (phase.reads or phase.reads_touched):
-            continue
-        rows, total = reader.pending(
-            phase.name, until=sleep.now, cap=phase.cap(sleep.limits),
-            without=sorted(sleep.kept.get(phase.name, ())),
-        )  # fmt: skip
-        reading.taken[phase.name], reading.totals[phase.name] = rows, total
-        if phase.reader is None or not rows:
-            continue
-        episodes = sorted(reader.records([row.record for row in rows]), key=lambda r: r.order)
-        count = phase.reader.context
-        before = reader.before(episodes, count=count, with_calls=True) if count else {}
-        unread[phase.name] = [(episode, before.get(episode.id, ())) for episode in episodes]
-    return unread
-
-
-def _read(
-    phases: Sequence[Phase],
-    unread: Mapping[str, Sequence[tuple[Record, Sequence[Record]]]],
-    reading: _Reading,
-    beat: Callable[[], None],
-) -> None:
-    """Let each reader look at its episodes; one that raises fails its own phase only."""
-    for phase in phases:
-        if phase.reader is None:
-            continue
-        beat()
-        identity = phase.reader.identity
-        found = _attempt(phase, partial(_readings, phase.reader, unread.get(phase.name, ())))
-        if isinstance(found, Failed):
-            reading.failed[phase.name] = found
-        else:
-            reading.fresh[identity] = found
-
-
-def _readings(reader: Reader, unread: Sequence[tuple[Record, Sequence[Record]]]) -> list[Seen]:
-    found: list[Seen] = []
-    for episode, before in unread:
-        rows = list(reader.read(episode, before))
-        found += rows or [_nothing(reader.identity, episode)]
-    return found
-
-
-def _nothing(reader: str, episode: Record) -> Seen:
-    return Seen(
-        episode=episode.id, reader=reader, kind="nothing", key="", session=episode.session or "",
-        at=episode.at, score=0.0,
-    )  # fmt: skip
-
-
-def _ask(
-    store: MemoryStore,
-    scope: Scope,
-    phases: Sequence[Phase],
-    sleep: Sleep,
-    reading: _Reading,
-    beat: Callable[[], None],
-) -> None:
-    """Put the phases' questions to their answerers, but for those that were answered before.
-
-    An empty text is no answer: it is not kept, so that a collaborator that recovers is asked again.
-    """
-    questions: list[tuple[Phase, Question]] = []
-    with store.snapshot(scope) as reader:
-        for phase in phases:
-            if phase.answer is None or phase.name in reading.failed:
-                continue
-            view = _view(reader, phases, sleep, reading)
-            asked = _attempt(phase, partial(_questions, phase, view))
-            if isinstance(asked, Failed):
-                reading.failed[phase.name] = asked
-                continue
-            reading.answers |= reader.answers([question.key for question in asked])
-            questions += [(phase, q) for q in asked if q.key not in reading.answers]
-    for phase, question in questions:
-        if phase.name in reading.failed or phase.answer is None:
-            continue
-        if question.key not in sleep.answered:
-            beat()
-            body = _attempt(phase, partial(phase.answer, question))
-            if isinstance(body, Failed):
-                reading.failed[phase.name] = body
-                continue
-            empty = body is None or body == ""
-            sleep.answered[question.key] = None if empty else _answered(phase, question, body)
-        given = sleep.answered[question.key]
-        if given is not None:
-            reading.answers[question.key] = given.answer.body
-
-
-def _answered(phase: Phase, question: Question, body: Plain) -> Answered:
-    answer = Answer(
-        question=question.key,
-        collaborator=question.collaborator,
-        sources=tuple(sorted(episode.id for episode in question.episodes)),
-        body=body,
-    )
-    return Answered(phase=phase.name, answer=answer)
-
-
-def _questions(phase: Phase, view: View) -> list[Question]:
-    return list(phase.ask(view))
-
-
-def _view(reader: MemoryReader, phases: Sequence[Phase], sleep: Sleep, reading: _Reading) -> View:
-    return View(
-        reader,
-        now=sleep.now,
-        retention=sleep.retention,
-        limits=sleep.limits,
-        spread_since=sleep.spread_since,
-        unread={name: [row.record for row in rows] for name, rows in reading.taken.items()},
-        touching={phase.name for phase in phases if phase.reads_touched},
-        fresh=reading.fresh,
-        spent=sleep.spent,
-        answers=reading.answers,
-    )
-
-
-def _drop_vanished(view: View, phases: Sequence[Phase], reading: _Reading) -> None:
+def _drop_vanished(view: View, phases: Sequence[Phase], reading: Gathered) -> None:
     """Forget what was read in episodes that were erased while the readers worked."""
     for phase in phases:
         if phase.reader is None or phase.reader.identity not in reading.fresh:
@@ -268,7 +105,7 @@ def _propose(
     phase: Phase,
     view: View,
     reader: MemoryReader,
-    reading: _Reading,
+    reading: Gathered,
     watch: Callable[[str], None],
 ) -> _Done:
     """Let one phase propose, drop what a person undid, and fold the rest into the view."""
@@ -277,7 +114,7 @@ def _propose(
     changes: tuple[Change, ...] = ()
     outcome: Outcome | None = reading.failed.get(phase.name)
     if outcome is None:
-        outcome = _attempt(phase, partial(phase.propose, view))
+        outcome = attempt(phase, partial(phase.propose, view))
     if isinstance(outcome, Ran):
         changes = _standing(phase, outcome.changes, reader)
         view.fold(changes)
@@ -312,22 +149,8 @@ def _standing(
     return tuple(c for c in changes if c.derived or c.group.id not in blocked)
 
 
-def _attempt(phase: Phase, work: Callable[[], T]) -> T | Failed:
-    """What ``work`` gives; the boundary at which a phase's error becomes its outcome."""
-    try:
-        return work()
-    except StoreError:
-        raise  # the store is not the phase's: the whole run fails, and says why
-    except Exception as error:  # noqa: BLE001 - recorded with its traceback, never swallowed
-        cause = type(error).__name__
-        _LOGGER.error("maintenance.phase.failed phase=%s cause=%s", phase.name, cause)  # noqa: TRY400 - the traceback may quote a memory; the report keeps it, the log does not
-        return Failed(
-            reason=f"{cause}: {error}", traceback="".join(traceback.format_exception(error))
-        )
-
-
 def _assemble(
-    reader: MemoryReader, view: View, done: Sequence[_Done], sleep: Sleep, reading: _Reading
+    reader: MemoryReader, view: View, done: Sequence[_Done], sleep: Sleep, reading: Gathered
 ) -> Plan:
     """Everything the commit writes, and the report of it."""
     state = reader.state
@@ -376,7 +199,7 @@ def _assemble(
     return Plan(commit=commit, phases=phases, backlog=work and moved, kept=kept)
 
 
-def _recording(sleep: Sleep, reading: _Reading) -> dict[str, Any]:
+def _recording(sleep: Sleep, reading: Gathered) -> dict[str, Any]:
     """What the input consists of besides the rows that were handed out, for a replay."""
     return {
         "spread_since": sleep.spread_since.isoformat(),
@@ -439,7 +262,7 @@ def _header(state: ScopeState, done: Sequence[_Done], sleep: Sleep) -> dict[str,
 def _phase_report(
     reader: MemoryReader,
     part: _Done,
-    reading: _Reading,
+    reading: Gathered,
     reread: Mapping[str, tuple[str, ...]],
 ) -> PhaseReport:
     name = part.phase.name
