@@ -80,7 +80,7 @@ def test_statements_of_a_phase_are_bounded_and_do_not_grow_with_what_is_new(
         found.append(costs(memory, statements, now))
     (few, small), (many, large) = found
     assert large > 5 * small > 0
-    assert few == many
+    assert not many - few  # no phase asks more often; one whose uses reach nobody asks less
     assert set(few) == {
         "reading", "link_entities", "strengthen", "summarise", "promote_procedures",
     }  # fmt: skip
@@ -103,7 +103,7 @@ def test_statements_of_a_phase_do_not_grow_with_what_is_stored(
         memory.flush_uses()
         found.append(costs(memory, statements, now)[0])
     few, many = found
-    assert few == many
+    assert not many - few  # no phase asks more often; one whose uses reach nobody asks less
     assert max(few.values()) <= MOST
 
 

@@ -331,3 +331,19 @@ def test_a_tool_that_only_a_forgotten_turn_called_is_named_nowhere(path: Path) -
     memory.forget([found.id], scope=SCOPE)
     assert_gone(path, ("zebu_lookup",))
     memory.close()
+
+
+@pytest.mark.parametrize("gone", [(3,), (0,), (1, 5), (5,), (0, 1, 2)])
+def test_a_history_that_repeats_itself_does_not_bring_back_what_was_forgotten_of_it(
+    gone: tuple[int, ...],
+) -> None:
+    """A live client hands its whole history over again; equal turns tell nothing from nothing."""
+    history = [{"role": "user", "content": f"turn {n % 2} of the kiln"} for n in range(6)]
+    memory = make_memory(":memory:")
+    ids = memory.add_turn(history, scope=SCOPE, session="s", now=LATER).ids
+    memory.forget([ids[n] for n in gone], scope=SCOPE)
+    more = [*history, {"role": "user", "content": "and a new one"}]
+    for sent, new in ((history, 0), (more, 1)):
+        found = memory.add_turn(sent, scope=SCOPE, session="s", now=LATER)
+        assert (found.added, found.known, found.forgotten) == (new, 6 - len(gone), len(gone))
+    memory.close()

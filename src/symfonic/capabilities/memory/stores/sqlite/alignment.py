@@ -21,6 +21,10 @@ ALIGNED_TURNS = 20_000
 """How many stored turns an imported session is held against; a live turn sees the last ones."""
 
 
+_MOST_LEADING = 50
+"""How many forgotten turns at the beginning of a batch are tried as left out."""
+
+
 @dataclass(slots=True)
 class Alignment:
     """Where each session of one ingest stands in what is stored.
@@ -72,13 +76,13 @@ def resent(batch: Batch, alignment: Alignment) -> tuple[set[int], set[int]]:
         indexes = [i for i in all_indexes if batch.known.get(batch.ids[i]) != "forgotten"]
         given = {i: _as_stored(batch, i) for i in indexes}
         ghosts = [i for i in indexes if i in batch.ghosts and not given[i].named]
-        talk = [i for i in indexes if given[i].role != "system" and i not in ghosts]
-        said = [given[i] for i in talk]
+        all_talk = [i for i in indexes if given[i].role != "system"]
         first = batch.turns[all_indexes[0]].position
         live = first is None
         prompts: list[_Stored] = []
         if session in alignment.remaining:
             stored, start = alignment.remaining[session], 0
+            talk, said = _without_ghosts(stored, given, all_talk, ghosts)
         elif (
             not given
             or session not in batch.ends
@@ -86,19 +90,69 @@ def resent(batch: Batch, alignment: Alignment) -> tuple[set[int], set[int]]:
             or (first is not None and first > batch.ends[session])  # a reading that goes on
         ):
             stored, start = [], -1
+            talk, said = _without_ghosts(stored, given, all_talk, ghosts)
         else:
             everything = _stored_session(batch, session, len(indexes) if live else None)
             prompts = [turn for turn in everything if turn.role == "system"]
             stored = [turn for turn in everything if turn.role != "system"]
+            talk, said = _without_ghosts(stored, given, all_talk, ghosts)
             whole = not live or len(stored) <= len(said)
-            start = _start(stored, said, whole=whole, first=not live)
+            least = 2 if len(said) == len(all_talk) else 1  # a forgotten turn among them is a sign
+            start = _start(stored, said, whole=whole, first=not live, least=least)
         length = _run(stored[start:], said) if stored and start >= 0 else 0
         found.update(talk[:length])
         if live or length:
             found.update(i for i in indexes if any(given[i].equals(p) for p in prompts))
-        erased.update(_erased(ghosts, indexes, last=talk[length - 1] if length else -1))
+        ghosts = [i for i in ghosts if i not in found]
+        last = talk[length - 1] if length else -1
+        if (
+            length + len(all_talk) - len(talk) >= 2 and length
+        ):  # what follows a history at once is its own end, and not said anew
+            while last + 1 in ghosts:
+                last += 1
+        erased.update(_erased(ghosts, indexes, last=last))
         alignment.remaining[session] = stored[start + length :] if length == len(said) else []
     return found, erased
+
+
+def _without_ghosts(
+    stored: list[_Stored], given: dict[int, _Stored], talk: list[int], ghosts: list[int]
+) -> tuple[list[int], list[_Stored]]:
+    """The talk without what was forgotten of it, so that it can be laid against what is left.
+
+    A session may have said the forgotten words more than once: of the turns that say them, those
+    are left out that stand where the stored session has nothing. Where the talk fits nowhere, all
+    are.
+    """
+    if not ghosts:
+        return talk, [given[i] for i in talk]
+    may_go = set(ghosts)
+    best, dropped = 0, may_go
+    leading = next((n for n, i in enumerate(talk) if i not in may_go), len(talk))
+    for offset in range(min(leading, _MOST_LEADING, len(talk) - 1) + 1):
+        for start, turn in enumerate(stored):
+            if turn.equals(given[talk[offset]]):
+                length, passed = _fit(stored[start:], given, talk[offset:], may_go)
+                if length > best:
+                    best, dropped = length, {*talk[:offset], *passed}
+    kept = [i for i in talk if i not in dropped]
+    return kept, [given[i] for i in kept]
+
+
+def _fit(
+    stored: list[_Stored], given: dict[int, _Stored], talk: list[int], may_go: set[int]
+) -> tuple[int, set[int]]:
+    """How many stored turns the talk repeats from here, and which forgotten ones it passes over."""
+    length = 0
+    passed: set[int] = set()
+    for i in talk:
+        if length < len(stored) and stored[length].equals(given[i]):
+            length += 1
+        elif i in may_go:
+            passed.add(i)
+        else:
+            break
+    return length, passed
 
 
 def _erased(ghosts: list[int], indexes: list[int], *, last: int) -> set[int]:
@@ -109,7 +163,7 @@ def _erased(ghosts: list[int], indexes: list[int], *, last: int) -> set[int]:
     leading = next((n for n, i in enumerate(indexes) if i not in ghosts), len(indexes))
     if leading < 2:
         leading = 0
-    return {i for n, i in enumerate(indexes) if i in ghosts and (i < last or n < leading)}
+    return {i for n, i in enumerate(indexes) if i in ghosts and (i <= last or n < leading)}
 
 
 def _told_by_ids(given: Sequence[_Stored]) -> bool:
@@ -143,7 +197,9 @@ def _called(calls: list[dict[str, Any]]) -> str:
     return canonical([[call["name"], call.get("arguments")] for call in calls])
 
 
-def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool, first: bool) -> int:
+def _start(
+    stored: list[_Stored], given: list[_Stored], *, whole: bool, first: bool, least: int
+) -> int:
     """Where ``given`` begins to repeat ``stored``, or -1 where it does not.
 
     It must repeat up to the end of one of the two, or from the beginning of both (a history that
@@ -152,7 +208,8 @@ def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool, first: b
     two and nothing after it was said twice, unless it is all there is.
 
     Of several places the longest repeats most. Of equal ones a live turn goes on from the latest,
-    and a file (``first``) from the earliest, since the rest of it is still to come.
+    and a file (``first``) from the earliest, since the rest of it is still to come. ``least`` turns
+    must repeat.
     """
     best, best_length = -1, 0
     for start, turn in enumerate(stored):
@@ -165,7 +222,7 @@ def _start(stored: list[_Stored], given: list[_Stored], *, whole: bool, first: b
             continue
         timed = turn.occurred_at is not None and given[0].occurred_at is not None
         grown = at_end and length < len(given)
-        convincing = timed or (length >= 2 and (grown or whole)) or (from_beginning and grown)
+        convincing = timed or (length >= least and (grown or whole)) or (from_beginning and grown)
         if convincing and (length > best_length or (length == best_length and not first)):
             best, best_length = start, length
         if first and best_length == len(given):
