@@ -170,7 +170,6 @@ def test_spellings_of_a_name_are_one_person_whatever_came_first(
     assert all(each == found[0] for each in found)
 
 
-@pytest.mark.xfail(reason="the pattern extractor reads no name that is written without capitals")
 def test_a_known_name_in_small_letters_is_a_mention_of_it(memory: Memory) -> None:
     now = at("2026-03-08T02:00Z")
     memory.ingest(talk("Berit", *SPELLINGS), scope=SCOPE, now=now)

@@ -46,6 +46,8 @@ from symfonic.capabilities.memory.extractors.name_scores import (
     score_of_several,
 )
 from symfonic.capabilities.memory.extractors.pasted import without_pasted
+from symfonic.capabilities.memory.extractors.small_letters import SCORE as SMALL_LETTERS
+from symfonic.capabilities.memory.extractors.small_letters import small_names
 from symfonic.capabilities.memory.records import Episode, rounded
 
 if TYPE_CHECKING:
@@ -138,6 +140,8 @@ def _in_text(text: str) -> Iterator[Mention]:
             mention = _judged(text, piece)
             if mention is not None:
                 yield mention
+    for name in small_names(text):
+        yield _mention(name, "unknown", SMALL_LETTERS)
 
 
 def _pieces(text: str, match: re.Match[str]) -> Iterator[_Piece]:

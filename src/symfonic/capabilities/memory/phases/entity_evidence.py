@@ -37,11 +37,14 @@ def confidence(best_score: float, episodes: int) -> float:
 def entity_of(before: Entity | None, rows: Sequence[Seen], *, episodes: int) -> Entity:
     """The entity that ``rows`` and, where there is one, the entity so far describe.
 
-    The name is the spelling used most, every other one an alias. ``episodes`` counts those with a
+    The name is the spelling used most, one with capitals before all others; every other one is an
+    alias. ``episodes`` counts those with a
     mention that counts; confidence never falls, since a sighting out of reach was one as well.
     """
     used = Counter(str(row.body["name"]) for row in rows)
-    name = min(used, key=lambda spelling: (-used[spelling], *_plainness(spelling)))
+    name = min(
+        used, key=lambda spelling: (spelling.islower(), -used[spelling], *_plainness(spelling))
+    )
     spellings = set(used) if before is None else {*used, before.name, *before.aliases}
     sure = confidence(max(row.score for row in rows), episodes)
     return Entity(
