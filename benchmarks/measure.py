@@ -160,10 +160,10 @@ def take_in(path: Path, log: Path) -> dict[str, Any]:
 def _run(path: Path, now: datetime, policy: LearningPolicy, limits: RunLimits) -> dict[str, Any]:
     watch = Stopwatch()
     with Memory.open(path) as memory:
-        engine = memory.maintenance(policy, limits=limits)
+        engine = memory.engine(policy=policy, limits=limits)
         watch.attach(engine)
         began = time.process_time()
-        report = watch.measure(lambda: memory.run_maintenance(engine, scope=SCOPE, now=now))
+        report = watch.measure(lambda: engine.run(Scope(SCOPE), now=now))
         spent = time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {

@@ -60,7 +60,7 @@ def costs(memory: Memory, statements: list[str], now: datetime) -> tuple[Counter
         statements.clear()
         current[0] = phase
 
-    engine = memory.maintenance(ALL_AT_ONCE, limits=LIMITS, watch=watch)
+    engine = memory.engine(policy=ALL_AT_ONCE, limits=LIMITS, watch=watch)
     statements.clear()
     plan, _ = engine.preview(Scope(SCOPE), now=now)
     found[current[0]] += len(statements)

@@ -238,7 +238,7 @@ def test_an_agent_can_write_while_collaborators_work(
     collaborators = {
         **given(), "summarizer": summarizer, "llm_extractor": Talking(script={}),
     }  # fmt: skip
-    engine = memory.maintenance(WITH_MODELS, given=collaborators)
+    engine = memory.engine(policy=WITH_MODELS, given=collaborators)
     plan, _ = engine.preview(Scope(SCOPE), now=now)
     assert plan.phases
     assert summarizer.added
@@ -259,8 +259,8 @@ def test_what_is_said_while_a_run_plans_is_read_by_its_next_pass(
             turn = {"role": "user", "content": "meanwhile"}
             agent.add_turn(turn, scope=SCOPE, session="live", now=now)
 
-    engine = memory.maintenance(LearningPolicy(enable_entity_linker=True), watch=speak)
-    report = memory.run_maintenance(engine, scope=SCOPE, now=now)
+    engine = memory.engine(policy=LearningPolicy(enable_entity_linker=True), watch=speak)
+    report = engine.run(Scope(SCOPE), now=now)
     assert report.failed == ()
     left = pending(memory)
     assert left == {"link_entities": 1, "promote_procedures": 1}
@@ -282,8 +282,8 @@ def test_a_second_run_of_a_scope_is_refused_while_the_first_works(
         refused.append(caught.value.facts["scope"])
         assert other.plan(scope=SCOPE, now=now).status == "planned"
 
-    engine = memory.maintenance(watch=try_again)
-    assert len(memory.run_maintenance(engine, scope=SCOPE, now=now).passes) == 1
+    engine = memory.engine(watch=try_again)
+    assert len(engine.run(Scope(SCOPE), now=now).passes) == 1
     assert refused == [SCOPE] * 4
     assert len(other.sleep(scope=SCOPE, now=now).passes) == 1
 

@@ -165,7 +165,7 @@ def test_two_scopes_can_run_at_once(
         if (number, phase) == (1, "summarise"):
             memory.sleep(scope=BESIDE, policy=learning, now=now)
 
-    engine = memory.maintenance(learning, watch=run_beside)
-    memory.run_maintenance(engine, scope=OWN, now=now)
+    engine = memory.engine(policy=learning, watch=run_beside)
+    engine.run(Scope(OWN), now=now)
     assert names(memory, OWN).keys() == names(memory, BESIDE).keys()
     assert memory.store.check() == []

@@ -123,7 +123,7 @@ def use_episodes(memory: Memory, ids: list[str], now: datetime) -> None:
     hour = to_microseconds(now) // 3_600_000_000
     uses = [Use(record=RecordId(i), hour=hour, kind="recalled", weight=1.0) for i in ids]
     memory.store.add_uses(
-        WHERE, uses, subscriptions=subscriptions_of(memory.maintenance(EAGER).phases)
+        WHERE, uses, subscriptions=subscriptions_of(memory.engine(policy=EAGER).phases)
     )
 
 
@@ -186,7 +186,7 @@ def test_the_dry_run_shows_what_the_run_does(turns: list[Turn], asked: list[str]
         for one in (memory, other):
             recalled(one, asked)
         before = rows(memory, tables=(*CONTENT, "pending", "seen", "change", "run"))
-        plan, preview = memory.maintenance(EAGER).preview(WHERE, now=NOW)
+        plan, preview = memory.engine(policy=EAGER).preview(WHERE, now=NOW)
         assert rows(memory, tables=(*CONTENT, "pending", "seen", "change", "run")) == before
         kept = other.plan(scope=SCOPE, policy=EAGER, now=NOW)
         other.apply(kept.run_id)
@@ -208,7 +208,7 @@ def test_a_plan_that_is_applied_leaves_what_the_run_would(
             recalled(one, asked)
         kept = other.plan(scope=SCOPE, policy=EAGER, now=NOW)
         other.apply(kept.run_id)
-        engine = memory.maintenance(EAGER)
+        engine = memory.engine(policy=EAGER)
         plan, _ = engine.preview(WHERE, now=NOW)
         memory.store.commit(WHERE, plan.commit, lease=None)
         tables = (*CONTENT, "seen", "pending", "answer")

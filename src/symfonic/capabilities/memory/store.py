@@ -11,6 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from symfonic.capabilities.memory.readers import (
+    JournalReader,
+    PlanReader,
+    RecallReader,
+    ViewReader,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -21,16 +28,16 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import (
         Columns,
         Kind,
-        Link,
-        LinkKind,
         Plain,
         Record,
         RecordId,
         Seen,
-        Tally,
         Use,
     )
     from symfonic.capabilities.memory.scope import Scope
+
+Direction = Literal["out", "in"]
+"""Which end of a link is asked about: its source, or its target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,156 +235,8 @@ class Receipt:
     unreachable: tuple[str, ...]
 
 
-class MemoryReader(Protocol):
-    """Queries over one snapshot of one scope and, where said, its ancestors."""
-
-    @property
-    def state(self) -> ScopeState:
-        """The scope's row as of the snapshot."""
-        ...
-
-    def pending(
-        self, phase: str, *, until: datetime, cap: int, without: Sequence[str] = ()
-    ) -> tuple[list[PendingRow], int]:
-        """At most ``cap`` unread rows, half newest and half oldest, and how many there are in all.
-
-        Rows whose effective time lies after ``until``, and rows of the records ``without``, are
-        neither returned nor counted.
-        """
-        ...
-
-    def visible_salts(self) -> list[bytes]:
-        """The salts of this scope and its ancestors, nearest first; those that exist."""
-        ...
-
-    def states(self, ids: Sequence[str]) -> dict[str, str]:
-        """The state of this scope's rows with these ids, tombstones included."""
-        ...
-
-    def records(self, ids: Sequence[str]) -> list[Record]:
-        """Records of this scope or an ancestor; ids that are not there are left out."""
-        ...
-
-    def before(
-        self, episodes: Sequence[Record], *, count: int, with_calls: bool = False
-    ) -> dict[RecordId, list[Record]]:
-        """For each episode, the ``count`` ones before it in its session, oldest first.
-
-        With ``with_calls`` only those that hold tool calls are counted and returned.
-        """
-        ...
-
-    def links(
-        self,
-        ids: Sequence[str],
-        *,
-        kinds: Sequence[LinkKind],
-        direction: Literal["out", "in"],
-        per_record: int,
-    ) -> list[Link]:
-        """This scope's links from (or to) the records, the newest ``per_record`` of each."""
-        ...  # fmt: skip
-
-    def degrees(self, ids: Sequence[str], *, kinds: Sequence[LinkKind]) -> dict[RecordId, int]:
-        """The summed counts of each record's links of these kinds, in both directions."""
-        ...
-
-    def seen(self, reader: str, episodes: Sequence[str]) -> list[Seen]:
-        """What ``reader`` found in these episodes."""
-        ...
-
-    def tally(
-        self,
-        reader: str,
-        keys: Sequence[str],
-        *,
-        since: datetime,
-        until: datetime,
-        least_score: float,
-        also: Sequence[Seen],
-    ) -> list[Tally]:
-        """Distinct episodes and sessions per key, with the unsaved rows ``also`` counted in."""
-        ...  # fmt: skip
-
-    def sightings(
-        self, reader: str, keys: Sequence[str], *, since: datetime, until: datetime, per_key: int
-    ) -> list[Seen]:
-        """The newest ``per_key`` rows of each key."""
-        ...
-
-    def uses(self, ids: Sequence[str], *, until: datetime, per_record: int) -> list[Use]:
-        """Uses by hour, mention links counted in as kind ``mention``; the latest of each record."""
-        ...
-
-    def uncondensed(self, *, before: datetime, limit: int) -> tuple[list[Record], int]:
-        """The oldest active episodes from before a time, and how many there are in all."""
-        ...
-
-    def answers(self, questions: Sequence[str]) -> dict[str, Plain]:
-        """The stored answers among these questions."""
-        ...
-
-    def undone(self, phase: str, ids: Sequence[str]) -> dict[str, int]:
-        """Per group id that was undone, the greatest ``seq`` of the evidence it had."""
-        ...
-
-    def undone_sources(self, phase: str) -> list[RecordId]:
-        """The sources of every undone group of a phase, for one that is driven by state."""
-        ...
-
-    def search(self, expression: str, *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
-        """Visible records of this scope and its ancestors matching a full-text expression."""
-        ...
-
-    def neighbours(self, episodes: Sequence[Record], *, distance: int) -> list[Record]:
-        """The episodes within ``distance`` positions in the same sessions, themselves left out."""
-        ...
-
-    def list_records(
-        self, *, kinds: Sequence[Kind], status: str | None = None, limit: int
-    ) -> list[Record]:
-        """This scope's visible records of these kinds, newest first."""
-        ...
-
-    def told_count(self) -> int:
-        """How many visible records of this scope and its ancestors were told, not derived."""
-        ...
-
-    def ids_like(self, beginning: str) -> list[RecordId]:
-        """The scope's ids, not forgotten, with this beginning; two at most."""
-        ...
-
-    def session_episodes(self, session: str) -> list[RecordId]:
-        """The ids of a session's episodes."""
-        ...
-
-    def all_records(self) -> list[RecordId]:
-        """The ids of everything in the scope that is not forgotten."""
-        ...
-
-    def run(self, number: int) -> RunRow:
-        """One run. Raises ``RecordNotFound``."""
-        ...
-
-    def runs(self, *, limit: int) -> list[RunRow]:
-        """The latest runs, newest first, without their plans."""
-        ...
-
-    def journal(self, run: int) -> list[JournalRow]:
-        """A run's changes in order."""
-        ...
-
-    def dependents(self, run: int, groups: Sequence[str]) -> list[tuple[int, str]]:
-        """(run, group) pairs, not undone, that build on these groups of ``run``.
-
-        One change builds on another when it came later and changed the same content column, or
-        names a row that the other created.
-        """
-        ...
-
-    def stats(self) -> dict[str, Any]:
-        """Counts by kind and state, pending by phase, runs, and the size of the store."""
-        ...
+class MemoryReader(ViewReader, PlanReader, RecallReader, JournalReader, Protocol):
+    """Every query over one snapshot of one scope and, where said, its ancestors."""
 
 
 class MemoryStore(Protocol):

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.changes import Change
     from symfonic.capabilities.memory.collaborators import Question
     from symfonic.capabilities.memory.limits import RunLimits
+    from symfonic.capabilities.memory.readers import ViewReader
     from symfonic.capabilities.memory.records import Kind, LinkKind, Plain, Tally
     from symfonic.capabilities.memory.retention import RetentionPolicy
-    from symfonic.capabilities.memory.store import MemoryReader
 
 _BARE: Final = frozenset({"state", "strength"})
 """Columns that are the field itself, and that most edits change alone."""
@@ -56,7 +56,7 @@ class View:
 
     def __init__(
         self,
-        reader: MemoryReader,
+        reader: ViewReader,
         *,
         now: datetime,
         retention: RetentionPolicy,

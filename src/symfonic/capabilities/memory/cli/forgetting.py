@@ -19,7 +19,6 @@ from symfonic.capabilities.memory.cli.output import (
     wants_json,
     when,
 )
-from symfonic.capabilities.memory.cli.showing import links_of
 from symfonic.capabilities.memory.errors import RecordNotFound
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _released(memory: Memory, going: Sequence[Record]) -> int:
             link.target
             for record in going
             if record.kind == "summary"
-            for link in links_of(memory, record)
+            for link in memory.links(record)
             if link.kind == "summarises" and link.target not in gone
         }
     )

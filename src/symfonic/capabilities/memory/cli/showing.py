@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
@@ -20,8 +20,7 @@ from symfonic.capabilities.memory.cli.output import (
     wants_json,
     when,
 )
-from symfonic.capabilities.memory.records import Episode, LinkKind
-from symfonic.capabilities.memory.scope import Scope
+from symfonic.capabilities.memory.records import Episode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,12 +28,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from symfonic.capabilities.memory.records import Link, Record, RecordId
-    from symfonic.capabilities.memory.service import Memory
 
     _Seen: TypeAlias = tuple[Link, bool, RecordId]
 
 _SOURCES: Final = frozenset({"evidence", "summarises"})
-_MANY: Final = 1000
 _SHOWN: Final = 10
 _SAID: Final = {
     "evidence": ("rests on", "is evidence of"),
@@ -58,22 +55,12 @@ def show(*, store: str, scope: str, record: str) -> None:
     """
     with open_memory(store) as memory:
         found = memory.record(record, scope=scope)
-        links = _seen_from(found, links_of(memory, found))
+        links = _seen_from(found, memory.links(found))
         others = memory.records(sorted({other for _, _, other in links}), scope=scope)
     if wants_json():
         emit({"record": _plain(found, links, others)})
     else:
         _print(console(), found, links, others)
-
-
-def links_of(memory: Memory, record: Record) -> Sequence[Link]:
-    """The links from and to a record, the newest thousand of each kind."""
-    found: list[Link] = []
-    with memory.store.snapshot(Scope(record.scope)) as reader:
-        for kind in get_args(LinkKind):
-            found += reader.links([record.id], kinds=(kind,), direction="out", per_record=_MANY)
-            found += reader.links([record.id], kinds=(kind,), direction="in", per_record=_MANY)
-    return found
 
 
 def _seen_from(record: Record, links: Sequence[Link]) -> list[_Seen]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
 
@@ -19,15 +19,25 @@ from symfonic.capabilities.memory.cli.output import console, emit, shows_progres
 from symfonic.capabilities.memory.errors import PhaseFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.cli.learnt import Entry
+    from symfonic.capabilities.memory.limits import RunLimits
     from symfonic.capabilities.memory.outcome import RunReport
+    from symfonic.capabilities.memory.policy import LearningPolicy
+    from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.service import Memory
     from symfonic.capabilities.memory.settings import Resolved
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class _Knobs(TypedDict):
+    policy: LearningPolicy
+    retention: RetentionPolicy
+    limits: RunLimits
+    sources: Mapping[str, str]
 
 
 def _knob_options(function: F) -> F:
@@ -94,12 +104,10 @@ def plan(
     changed by then. A plan is one pass; 'sleep' makes as many as there is work for.
     """
     from symfonic.capabilities.memory.cli.runs import what_is_left
-    from symfonic.capabilities.memory.scope import Scope
 
     resolved = knobs(policy_file, sets)
     with open_memory(store) as memory, _watching() as watch:
-        engine = _engine(memory, resolved, watch)
-        passes = (engine.plan(Scope(scope), now=now),)
+        passes = (memory.plan(scope=scope, now=now, watch=watch, **_options(resolved)),)
         entries = journal(memory, passes)
         _show(memory, passes, entries, title="Plan", every_note=notes)
         if not wants_json():
@@ -115,8 +123,7 @@ def carry_out(
 ) -> Sequence[RunReport]:
     """One sleep; its passes."""
     with _watching() as watch:
-        engine = _engine(memory, resolved, watch)
-        return memory.run_maintenance(engine, scope=scope, now=now).passes
+        return memory.sleep(scope=scope, now=now, watch=watch, **_options(resolved)).passes
 
 
 def preview(
@@ -124,18 +131,17 @@ def preview(
 ) -> tuple[Sequence[RunReport], Sequence[Entry]]:
     """What the next pass would do, and its changes beside what stands there now."""
     from symfonic.capabilities.memory.cli.changes_view import Proposed
-    from symfonic.capabilities.memory.scope import Scope
+    from symfonic.capabilities.memory.records import RecordId
 
     with _watching() as watch:
-        plan, report = _engine(memory, resolved, watch).preview(Scope(scope), now=now)
-    changes = plan.commit.changes
+        changes, report = memory.preview(scope=scope, now=now, watch=watch, **_options(resolved))
     edited = sorted(
         {str(c.row[0]) for c in changes if c.table == "record" and c.operation == "edit"}
     )
     there = memory.records(edited, scope=scope)
     entries = []
     for change in changes:
-        record = there.get(change.row[0])
+        record = there.get(RecordId(str(change.row[0])))
         before = {} if record is None else {"strength": record.strength}
         entries.append(Proposed(change=change, before=before))
     return (report,), entries
@@ -196,11 +202,12 @@ def _offer_undo(names: Sequence[str]) -> None:
         click.echo(f"\nTake it back with: symfonic-memory undo {name}")
 
 
-def _engine(memory: Memory, resolved: Resolved, watch: Callable[[int, str], None]) -> Any:  # noqa: ANN401 - the service's own value
-    return memory.maintenance(
-        resolved.policy, retention=resolved.retention, limits=resolved.limits,
-        sources=resolved.sources, watch=watch,
-    )  # fmt: skip
+def _options(resolved: Resolved) -> _Knobs:
+    """The knobs and where they came from, as a run takes them."""
+    return {
+        "policy": resolved.policy, "retention": resolved.retention, "limits": resolved.limits,
+        "sources": resolved.sources,
+    }  # fmt: skip
 
 
 @contextmanager

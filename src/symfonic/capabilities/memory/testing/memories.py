@@ -50,7 +50,7 @@ def add(
 ) -> list[str]:
     """Bring turns in as one import of several batches; the ids that were added."""
     memory.store.ensure_scope(WHERE, half_life_hours=HALF_LIFE_HOURS, salt=SALT)
-    subscriptions = subscriptions_of(memory.maintenance(EAGER).phases)
+    subscriptions = subscriptions_of(memory.engine(policy=EAGER).phases)
     alignment = memory.store.new_alignment()
     size = max(1, -(-len(turns) // batches))
     ids: list[str] = []

@@ -1,0 +1,1 @@
+"""The operations of ``Memory``, by what they are about: each class is a part of it."""
