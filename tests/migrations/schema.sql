@@ -98,7 +98,7 @@ CREATE TABLE run (
     input TEXT,
     input_digest TEXT NOT NULL,
     output_digest TEXT NOT NULL,
-    report TEXT NOT NULL,
+    report TEXT NOT NULL, counter INTEGER, compacted INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -160,6 +160,18 @@ CREATE INDEX record_state ON record (scope, kind, state, at, id);
 
 CREATE INDEX record_trace ON record (scope, trace) WHERE trace IS NOT NULL;
 
+CREATE INDEX record_until ON record (scope, kind, until, id)
+WHERE until IS NOT NULL AND state = 'active' AND pinned = 0;
+
+CREATE INDEX record_weak ON record (scope, strength, id)
+WHERE state = 'active' AND pinned = 0 AND kind IN ('entity', 'fact', 'summary', 'procedure');
+
 CREATE INDEX run_status ON run (scope, kind, status, number);
 
 CREATE INDEX seen_key ON seen (scope, reader, key, at, episode, session, score, ok);
+
+CREATE INDEX seen_member ON seen (scope, reader, key, at, session, "window")
+WHERE "window" IS NOT NULL;
+
+CREATE INDEX seen_window ON seen (scope, reader, session, "window", key)
+WHERE "window" IS NOT NULL;

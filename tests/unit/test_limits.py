@@ -12,13 +12,17 @@ from symfonic.capabilities.memory.policy import LearningPolicy
 DEFAULTS = {
     "max_passes": 60,
     "promotion_max_episodics_per_run": 1000,
+    "cooccurrence_max_episodics_per_run": 2000,
     "strengthen_max_records_per_run": 2000,
+    "expire_max_records_per_run": 2000,
     "summarize_max_batches_per_run": 20,
     "spread_hops": 2,
     "hub_degree": 50,
     "uses_per_record": 256,
     "history_per_key": 200,
+    "max_hidden_share": 0.2,
 }
+WHOLE = [name for name, value in DEFAULTS.items() if isinstance(value, int)]
 
 
 def test_fields_have_their_order_and_defaults() -> None:
@@ -33,7 +37,7 @@ def test_limits_are_frozen_and_built_by_name() -> None:
         RunLimits(60)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
+@pytest.mark.parametrize("name", WHOLE)
 def test_limit_is_a_whole_number_from_its_lowest_value(name: str) -> None:
     lowest = 0 if name == "spread_hops" else 1
     for value in (lowest, 10**9):
@@ -44,6 +48,13 @@ def test_limit_is_a_whole_number_from_its_lowest_value(name: str) -> None:
         assert caught.value.facts == {"field": name, "value": other, "range": str(RANGES[name])}
         assert name in str(caught.value)
         assert str(RANGES[name]) in str(caught.value)
+
+
+def test_share_that_may_be_hidden_is_a_share() -> None:
+    assert RunLimits(max_hidden_share=1).max_hidden_share == 1.0
+    for other in (-0.1, 1.1, "0.5", None, True):
+        with pytest.raises(PolicyError, match="max_hidden_share"):
+            RunLimits(max_hidden_share=other)  # type: ignore[arg-type]
 
 
 def test_default_passes_drain_ten_thousand_new_turns() -> None:

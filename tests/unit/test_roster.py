@@ -10,12 +10,14 @@ from symfonic.capabilities.memory.compose import compose_collaborators
 from symfonic.capabilities.memory.errors import PolicyError
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.policy import LearningPolicy
-from symfonic.capabilities.memory.roster import consolidation_phases, subscriptions_of
+from symfonic.capabilities.memory.roster import LIGHT, consolidation_phases, subscriptions_of
 
 if TYPE_CHECKING:
     from symfonic.capabilities.memory.phase import Phase
 
-ORDER = ["link_entities", "strengthen", "summarise", "promote_procedures"]
+ORDER = [
+    "link_entities", "strengthen", "link_cooccurring", "expire", "summarise", "promote_procedures",
+]  # fmt: skip
 
 
 def roster(policy: LearningPolicy, collaborators: Collaborators | None = None) -> list[Phase]:
@@ -36,7 +38,7 @@ def test_what_is_missing_reaches_the_phase_that_misses_it() -> None:
         enable_entity_linker=True, entity_linker_extractor_kind="spacy",
         phase_12_use_llm_extractor=True,
     )  # fmt: skip
-    linker, _, _, promoter = roster(policy)
+    linker, *_, promoter = roster(policy)
     for phase, said in ((linker, "spacy"), (promoter, "proposer")):
         outcome = phase.propose(None)  # type: ignore[arg-type]
         assert said in outcome.reason  # type: ignore[union-attr]
@@ -52,7 +54,10 @@ def test_a_knob_out_of_range_is_refused_by_its_factory_name() -> None:
 def test_subscriptions_name_what_becomes_pending_for_whom() -> None:
     policy = LearningPolicy(enable_entity_linker=True, promotion_use_tool_calls_fallback=True)
     found = {s.phase: s for s in subscriptions_of(roster(policy))}
-    assert set(found) == {"link_entities", "strengthen", "promote_procedures"}
+    assert set(found) == {
+        "link_entities", "strengthen", "link_cooccurring", "promote_procedures",
+    }  # fmt: skip
+    assert found["link_cooccurring"].reads_mentions
     assert found["link_entities"].reads == ("episode",)
     assert found["link_entities"].context == 0
     assert found["strengthen"].reads == ()
@@ -66,5 +71,6 @@ def test_a_phase_driven_by_state_subscribes_to_nothing() -> None:
     assert subscriptions_of([summarise]) == ()
     assert summarise.cap(RunLimits()) == 0
     assert list(summarise.ask(None)) == []  # type: ignore[arg-type]
+    assert {phase.name for phase in phases} > LIGHT
     touched = replace(summarise, reads_touched=True)
     assert [s.phase for s in subscriptions_of([touched])] == ["summarise"]

@@ -49,7 +49,7 @@ def values(resolved: Resolved) -> dict[str, Any]:
 
 
 def test_knob_names_are_unique_across_the_three_values() -> None:
-    assert len(KNOBS) == len(set(KNOBS)) == 19 + 6 + 8
+    assert len(KNOBS) == len(set(KNOBS)) == 19 + 6 + 11
 
 
 def test_nothing_given_leaves_every_default() -> None:

@@ -130,11 +130,11 @@ def test_undo_under_a_decision_is_refused_and_says_what_comes_first(
     error = ask("undo", RUN, code=44)["error"]
     assert len(error["facts"]["groups"]) == 1
     assert error["message"].startswith("1 later group builds on")
-    assert error["message"].endswith("Undo demo/office#3 first: symfonic-memory undo demo/office#3")
+    assert "Undo demo/office#3 first: symfonic-memory undo demo/office#3." in error["message"]
     ask("drafts", "reject", second["id"], "--now", NIGHT)
     message = ask("undo", RUN, code=44)["error"]["message"]
     command = "symfonic-memory undo demo/office#3..4"
-    assert message.endswith(f"Undo demo/office#4 down to #3 first: {command}")
+    assert f"Undo demo/office#4 down to #3 first: {command}." in message
     ask(*command.split()[1:], "--now", NIGHT)
     assert ask("undo", RUN, "--now", NIGHT)["change_count"] > 0
 

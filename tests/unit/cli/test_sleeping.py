@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from click.testing import Result
 
 NIGHT = "2026-09-21T02:00Z"
-PHASES = ["link_entities", "strengthen", "summarise", "promote_procedures"]
+PHASES = [
+    "link_entities", "strengthen", "link_cooccurring", "expire", "summarise", "promote_procedures",
+]  # fmt: skip
 LINKER = ("--set", "enable_entity_linker=true")
 
 
@@ -187,7 +189,7 @@ def test_clock_behind_the_last_run_is_raised_and_noted(
 
 def test_missing_collaborator_is_told_with_its_knob(run: Callable[..., Result], read: Path) -> None:
     shown = run("sleep", "--set", "phase_12_use_llm_extractor=true", "--now", NIGHT).stdout
-    head = " ".join("\n".join(shown.splitlines()[:8]).replace("│", " ").split())
+    head = " ".join("\n".join(shown.splitlines()[:10]).replace("│", " ").split())
     assert "declined promote_procedures" in head
     assert "phase_12_use_llm_extractor is on" in head
     assert "Memory.sleep(given={'proposer': …})." in head

@@ -147,6 +147,13 @@ class ProposerRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CooccurrenceRule:
+    """When two entities belong together: seen in so many distinct windows, at least 2."""
+
+    min_co_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Collaborators:
     """What a policy asked for and was given; built by ``compose_collaborators`` alone.
 
@@ -156,6 +163,7 @@ class Collaborators:
     """
 
     entity_extractor: EntityExtractor | None = None
+    cooccurrence_rule: CooccurrenceRule | None = None
     procedure_rule: ProcedureRule | None = None
     proposer_rule: ProposerRule | None = None
     summarizer: Summarizer | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from symfonic.capabilities.memory.collaborators import (
     Collaborators,
+    CooccurrenceRule,
     ProcedureRule,
     ProposerRule,
 )
@@ -52,6 +53,9 @@ def compose_collaborators(
                 f"entity_linker_extractor_kind is {kind!r} and no such extractor was given. "
                 f"It is given from Python: Memory.sleep(given={{'{kind}_extractor': …}})."
             )
+    cooccurrence: CooccurrenceRule | None = None
+    if policy.enable_entity_linker:
+        cooccurrence = CooccurrenceRule(min_co_count=policy.synthetic_link_min_co_count)
     rule: ProcedureRule | None = None
     proposing: ProposerRule | None = None
     if not policy.phase_12_use_llm_extractor:
@@ -77,6 +81,7 @@ def compose_collaborators(
         )
     return Collaborators(
         entity_extractor=extractor,
+        cooccurrence_rule=cooccurrence,
         procedure_rule=rule,
         proposer_rule=proposing,
         summarizer=summarizer,

@@ -10,7 +10,7 @@ import logging
 import traceback
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from symfonic.capabilities.memory.errors import StoreError
 from symfonic.capabilities.memory.outcome import Failed
@@ -38,17 +38,23 @@ T = TypeVar("T")
 class Sleep:
     """What all passes of one sleep share.
 
+    ``held`` are phases that a person is to decide on, and ``visible`` and ``hidden`` what they are
+    judged by: what recall could find when the sleep began, and what its passes have hidden of it.
     ``spent`` counts the drafts of earlier passes, and ``kept`` are the rows that those left pending
     on purpose: they are not taken again. ``answered`` outlives a pass that has to be planned again;
     what was asked in vain is not asked twice in one sleep.
     """
 
     now: datetime
+    kind: Literal["deep", "light"] = "deep"
     spread_since: datetime
     retention: RetentionPolicy
     limits: RunLimits
     spent: Mapping[str, int] = field(default_factory=dict)
     kept: Mapping[str, frozenset[RecordId]] = field(default_factory=dict)
+    visible: int = 0
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    held: Mapping[str, int] = field(default_factory=dict)
     answered: dict[str, Answered | None] = field(default_factory=dict)
 
 
@@ -77,7 +83,7 @@ def select(
     """Take each phase's unread rows, and the episodes its reader is to be shown."""
     unread: dict[str, list[tuple[Record, Sequence[Record]]]] = {}
     for phase in phases:
-        if not (phase.reads or phase.reads_touched):
+        if not phase.is_driven_by_pending:
             continue
         rows, total = reader.pending(
             phase.name, until=sleep.now, cap=phase.cap(sleep.limits),
@@ -190,6 +196,7 @@ def view_of(reader: MemoryReader, phases: Sequence[Phase], sleep: Sleep, reading
         spread_since=sleep.spread_since,
         unread={name: [row.record for row in rows] for name, rows in reading.taken.items()},
         touching={phase.name for phase in phases if phase.reads_touched},
+        mentioning={phase.name for phase in phases if phase.reads_mentions},
         fresh=reading.fresh,
         spent=sleep.spent,
         answers=reading.answers,

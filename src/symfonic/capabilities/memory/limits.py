@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symfonic.capabilities.memory.knobs import Range, Whole, kept
+from symfonic.capabilities.memory.knobs import Number, Range, Whole, kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,12 +20,15 @@ _COUNT = Whole(at_least=1)
 RANGES: Mapping[str, Range] = {
     "max_passes": _COUNT,
     "promotion_max_episodics_per_run": _COUNT,
+    "cooccurrence_max_episodics_per_run": _COUNT,
     "strengthen_max_records_per_run": _COUNT,
+    "expire_max_records_per_run": _COUNT,
     "summarize_max_batches_per_run": _COUNT,
     "spread_hops": Whole(at_least=0),
     "hub_degree": _COUNT,
     "uses_per_record": _COUNT,
     "history_per_key": _COUNT,
+    "max_hidden_share": Number(at_least=0, at_most=1),
 }
 """What each field may hold, in field order. Ranges are written here and nowhere else."""
 
@@ -49,9 +52,22 @@ class RunLimits:
     pass.
     """
 
+    cooccurrence_max_episodics_per_run: int = 2000
+    """How many episodes with new mentions one pass of ``link_cooccurring`` takes up.
+
+    Episodes: a whole number, at least 1. Ten times what the entity linker reads in one pass by
+    default: one new name brings the windows of its earlier mentions along.
+    """
+
     strengthen_max_records_per_run: int = 2000
     """How many touched records one pass strengthens. Records: a whole number, at least 1.
     Twice the episodes that a pass reads for procedures, since one turn touches several records.
+    """
+
+    expire_max_records_per_run: int = 2000
+    """How many records one pass archives. Records: a whole number, at least 1.
+
+    A pass stays small enough to look through; what is left is archived by the next.
     """
 
     summarize_max_batches_per_run: int = 20
@@ -81,6 +97,14 @@ class RunLimits:
     """How many earlier sightings of a newly promoted name or pattern are brought along as evidence.
     Sightings: a whole number, at least 1. Far above every default threshold, and a hub name stays
     affordable.
+    """
+
+    max_hidden_share: float = 0.2
+    """Which part of what recall can find one phase of a sleep may hide without being asked.
+
+    Share: a number from 0 to 1. Above it the phase is held as a plan for a person to apply or
+    drop, and the rest of the run lands. A fifth: no ordinary night hides so much, and a wrong knob
+    does. Scopes of fewer than twenty visible records are not guarded.
     """
 
     def __post_init__(self) -> None:

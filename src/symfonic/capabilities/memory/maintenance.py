@@ -11,17 +11,18 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from symfonic.capabilities.memory.errors import ClockRefused, InputError, StaleWrite, UndoRefused
+from symfonic.capabilities.memory.errors import ClockRefused, InputError, StaleWrite
 from symfonic.capabilities.memory.gathering import Sleep
 from symfonic.capabilities.memory.limits import RunLimits
-from symfonic.capabilities.memory.outcome import SleepReport
+from symfonic.capabilities.memory.outcome import PhaseReport, SleepReport
 from symfonic.capabilities.memory.planning import Plan, describe, plan_pass
 from symfonic.capabilities.memory.policy import window_start
 from symfonic.capabilities.memory.retention import RetentionPolicy
+from symfonic.capabilities.memory.roster import LIGHT
 from symfonic.capabilities.memory.store import Commit
-from symfonic.capabilities.memory.undo import inverse
+from symfonic.capabilities.memory.taking_back import plan_redo, plan_undo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.outcome import RunReport, RunStatus
     from symfonic.capabilities.memory.phase import Phase
     from symfonic.capabilities.memory.scope import Scope
-    from symfonic.capabilities.memory.store import JournalRow, Lease, MemoryStore, RunRow
+    from symfonic.capabilities.memory.store import Lease, MemoryStore, RunRow
+    from symfonic.capabilities.memory.taking_back import TakenBack
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -40,7 +42,10 @@ LEASE_SECONDS = 600
 ATTEMPTS = 3
 """How often a pass is planned again because rows changed under it."""
 
-_SHOWN = 5
+LEAST_GUARDED = 20
+"""A scope with fewer visible records is not guarded: a fifth of ten is two notes."""
+
+SleepKind = Literal["deep", "light"]
 
 
 def _nothing_held() -> None:
@@ -74,35 +79,58 @@ class Maintenance:
         self.facts = dict(facts or {})
         self.watch = watch or _silent
 
-    def run(self, scope: Scope, *, now: datetime | None = None) -> SleepReport:
+    def run(
+        self,
+        scope: Scope,
+        *,
+        kind: SleepKind = "deep",
+        now: datetime | None = None,
+        backfilling: bool = False,
+    ) -> SleepReport:
         """One sleep: passes until no phase has a backlog, or ``max_passes``; each its own commit.
+
+        ``light`` runs the cheap phases alone, and writes no run where there was nothing to do. A
+        sleep that is ``backfilling`` walks history: its time may lie before the last run's, and an
+        idle night of it is not written either.
 
         Raises ``RunAlreadyActive``, ``ClockRefused``, and ``StaleWrite`` where rows kept changing.
         """
         passes: list[RunReport] = []
         with self._holding(scope) as held:
-            moment, notes = self._moment(scope, now)
-            sleep = self._sleep(scope, moment)
+            moment, notes = self._moment(scope, now, backfilling=backfilling)
+            sleep = self._sleep(scope, moment, kind)
+            writes_idle = kind == "deep" and not backfilling
             while True:
-                plan, report = self._pass(scope, sleep, held, len(passes) + 1, notes)
+                sleep, plan, report = self._pass(
+                    scope, sleep, held, len(passes) + 1, notes, writes_idle=writes_idle
+                )
                 passes.append(report)
                 if not plan.backlog or len(passes) >= self.limits.max_passes:
                     break
-                sleep = replace(sleep, spent=_spent(sleep.spent, plan), kept=plan.kept)
-        return SleepReport(passes=tuple(passes))
+                sleep = replace(
+                    sleep, spent=_spent(sleep.spent, plan), kept=plan.kept,
+                    hidden=_summed(sleep.hidden, plan.hides),
+                )  # fmt: skip
+            kept = self._hold(scope, sleep, held) if kind == "deep" else None
+        return SleepReport(passes=tuple(passes), held=kept)
 
-    def preview(self, scope: Scope, *, now: datetime | None = None) -> tuple[Plan, RunReport]:
+    def preview(
+        self, scope: Scope, *, kind: SleepKind = "deep", now: datetime | None = None
+    ) -> tuple[Plan, RunReport]:
         """What the next pass would do, written nowhere."""
         moment, notes = self._moment(scope, now)
         started = time.perf_counter()
-        plan = self._plan(scope, self._sleep(scope, moment), 1)
+        _, plan = self._guarded(scope, self._sleep(scope, moment, kind), 1, _nothing_held)
         return plan, self._describe(scope, plan, "planned", started, notes)
 
     def plan(self, scope: Scope, *, now: datetime | None = None) -> RunReport:
-        """Plan the next pass and keep it, for a person to look at and apply."""
+        """Plan the next pass and keep it, for a person to look at and apply.
+
+        Nothing is held back from it: a person decides anyway.
+        """
         moment, notes = self._moment(scope, now)
         started = time.perf_counter()
-        plan = self._plan(scope, self._sleep(scope, moment), 1)
+        plan = self._plan(scope, self._sleep(scope, moment, "deep"), 1)
         draft = self._describe(scope, plan, "planned", started, notes)
         number = self.store.save_plan(scope, self._with_report(plan.commit, draft))
         return replace(draft, run_id=run_id(scope, number))
@@ -113,14 +141,33 @@ class Maintenance:
             self.store.commit_plan(scope, number, lease=held.lease)
 
     def undo(
-        self, scope: Scope, number: int, *, groups: Sequence[str] = (), now: datetime | None = None
+        self,
+        scope: Scope,
+        number: int,
+        *,
+        groups: Sequence[str] = (),
+        cascade: bool = False,
+        now: datetime | None = None,
     ) -> RunReport:
         """Take back a run, or some of its groups, each whole; a run of its own, in the journal.
 
-        Raises ``UndoRefused``, naming the later groups that build on what is to be undone.
+        Raises ``UndoRefused``, naming the later groups that build on what is to be undone; with
+        ``cascade`` they are taken back as well.
         """
         with self._holding(scope) as held:
-            return self._undo(scope, number, groups, _in_utc(now or self.clock()), held.lease)
+            with self.store.snapshot(scope) as reader:
+                taken = plan_undo(reader, number, groups=groups, cascade=cascade)
+            return self._take_back(scope, "undo", taken, _in_utc(now or self.clock()), held.lease)
+
+    def redo(self, scope: Scope, number: int, *, now: datetime | None = None) -> RunReport:
+        """Take back an undo, by its own number or that of the run it undid.
+
+        Raises ``UndoRefused`` where nothing is undone, or later runs build on the undo.
+        """
+        with self._holding(scope) as held:
+            with self.store.snapshot(scope) as reader:
+                taken = plan_redo(reader, number)
+            return self._take_back(scope, "redo", taken, _in_utc(now or self.clock()), held.lease)
 
     # -- private
 
@@ -134,12 +181,21 @@ class Maintenance:
             self.store.release(held.lease)
 
     def _pass(
-        self, scope: Scope, sleep: Sleep, held: _Held, number: int, notes: tuple[str, ...]
-    ) -> tuple[Plan, RunReport]:
+        self,
+        scope: Scope,
+        sleep: Sleep,
+        held: _Held,
+        number: int,
+        notes: tuple[str, ...],
+        *,
+        writes_idle: bool,
+    ) -> tuple[Sleep, Plan, RunReport]:
         for attempt in range(1, ATTEMPTS + 1):
             started = time.perf_counter()
-            plan = self._plan(scope, sleep, number, held.beat)
+            sleep, plan = self._guarded(scope, sleep, number, held.beat)
             report = self._describe(scope, plan, "committed", started, notes)
+            if plan.is_idle and not writes_idle:
+                return sleep, plan, report
             try:
                 run = self.store.commit(
                     scope, self._with_report(plan.commit, report), lease=held.lease
@@ -162,26 +218,78 @@ class Maintenance:
             "maintenance.run.committed run_id=%s changes=%d duration_ms=%.0f",
             report.run_id, report.change_count, report.duration_ms,
         )  # fmt: skip
-        return plan, report
+        return sleep, plan, report
+
+    def _guarded(
+        self, scope: Scope, sleep: Sleep, number: int, beat: Callable[[], None]
+    ) -> tuple[Sleep, Plan]:
+        """A plan that hides no more than the limits permit, and the sleep with what is held.
+
+        The roster is planned again without a phase that would: what it hides is for a person to
+        look at, and the rest need not wait.
+        """
+        while True:
+            plan = self._plan(scope, sleep, number, beat)
+            over = _over(plan, sleep)
+            if not over:
+                return sleep, _with_held(plan, self._names(sleep.kind), sleep)
+            sleep = replace(sleep, held={**sleep.held, **over})
+
+    def _hold(self, scope: Scope, sleep: Sleep, held: _Held) -> str | None:
+        """Keep what is held as a plan, and say which; the one of an earlier night stays if equal.
+
+        Where nothing is held any more, an earlier plan is dropped: it is out of date.
+        """
+        with self.store.snapshot(scope) as reader:
+            there = reader.held()
+        if not sleep.held:
+            if there is not None:
+                self.store.drop_plan(scope, there.number)
+            return None
+        started = time.perf_counter()
+        chosen = [phase for phase in self.phases if phase.name in sleep.held]
+        plan = plan_pass(
+            self.store, scope, chosen, replace(sleep, held={}), beat=held.beat,
+            watch=lambda phase: self.watch(0, phase),
+            absent=[phase for phase in self.phases if phase.name not in sleep.held],
+        )  # fmt: skip
+        if there is not None and _is_same(there, plan.commit):
+            return run_id(scope, there.number)
+        report = self._describe(scope, plan, "held", started, ())
+        number = self.store.save_plan(scope, self._with_report(plan.commit, report), held=True)
+        _LOGGER.warning(
+            "maintenance.run.held run_id=%s phases=%s", run_id(scope, number),
+            ",".join(sorted(sleep.held)),
+        )  # fmt: skip
+        return run_id(scope, number)
+
+    def _names(self, kind: SleepKind) -> list[str]:
+        return [phase.name for phase in self.phases if kind == "deep" or phase.name in LIGHT]
 
     def _plan(
         self, scope: Scope, sleep: Sleep, number: int, beat: Callable[[], None] = _nothing_held
     ) -> Plan:
+        names = set(self._names(sleep.kind)) - sleep.held.keys()
         return plan_pass(
-            self.store, scope, self.phases, sleep, beat=beat,
-            watch=lambda phase: self.watch(number, phase),
+            self.store, scope, [phase for phase in self.phases if phase.name in names], sleep,
+            beat=beat, watch=lambda phase: self.watch(number, phase),
+            absent=[phase for phase in self.phases if phase.name not in names],
         )  # fmt: skip
 
-    def _moment(self, scope: Scope, now: datetime | None) -> tuple[datetime, tuple[str, ...]]:
+    def _moment(
+        self, scope: Scope, now: datetime | None, *, backfilling: bool = False
+    ) -> tuple[datetime, tuple[str, ...]]:
         """The run's clock: a stated one must not lie before the last run; ours is raised."""
         with self.store.snapshot(scope) as reader:
             last, fades = reader.state.last_clock, reader.state.half_life_hours / 24
         notes: tuple[str, ...] = ()
         if self.retention.half_life_days != fades:
             asked = self.retention.half_life_days
-            notes = (
-                f"half_life_days is {asked:g}; this scope was made with {fades:g}, which stays",
+            note = (
+                f"half_life_days is {asked:g}, and this scope fades with {fades:g}. "
+                f"To change that: symfonic-memory half-life {asked:g} --scope {scope}"
             )
+            notes = (note,)
         if now is None:
             clock = _in_utc(self.clock())
             if last is not None and clock < last:
@@ -189,7 +297,7 @@ class Maintenance:
                 return last, (*notes, note)
             return clock, notes
         now = _in_utc(now)
-        if last is not None and now < last:
+        if last is not None and now < last and not backfilling:
             raise ClockRefused(
                 f"The stated time {now.isoformat()} lies before the last run of scope {scope}, "
                 f"{last.isoformat()}. State that time or a later one.",
@@ -198,14 +306,16 @@ class Maintenance:
             )
         return now, notes
 
-    def _sleep(self, scope: Scope, now: datetime) -> Sleep:
+    def _sleep(self, scope: Scope, now: datetime, kind: SleepKind) -> Sleep:
         """Fix what all passes share. Downtime widens the window in which uses still spread."""
         hours = max((phase.window_hours for phase in self.phases), default=0.0)
         since = window_start(now, hours)
         with self.store.snapshot(scope) as reader:
-            deep = reader.state.deep_clock
+            deep, visible = reader.state.deep_clock, reader.state.visible
         return Sleep(
             now=now,
+            kind=kind,
+            visible=visible,
             spread_since=since if deep is None else min(since, deep),
             retention=self.retention,
             limits=self.limits,
@@ -222,29 +332,21 @@ class Maintenance:
     def _with_report(self, commit: Commit, report: RunReport) -> Commit:
         return replace(commit, report=report.as_dict(), settings=dict(report.settings))
 
-    def _undo(
-        self, scope: Scope, number: int, groups: Sequence[str], now: datetime, lease: Lease
-    ) -> RunReport:
+    def _take_back(
+        self, scope: Scope, kind: Literal["undo", "redo"], taken: TakenBack, now: datetime,
+        lease: Lease,
+    ) -> RunReport:  # fmt: skip
+        """Commit what takes something back, as a run of its own."""
         started = time.perf_counter()
-        with self.store.snapshot(scope) as reader:
-            rows = _chosen(
-                reader.run(number), reader.journal(number), groups, run_id(scope, number)
-            )
-            names = sorted({str(row.change.group) for row in rows})
-            dependents = reader.dependents(number, names)
-            if dependents:
-                raise _refused(scope, number, dependents)
-            changes = tuple(inverse(reader, rows))
-            there = {r.id: r for r in reader.records([str(c.row[0]) for c in changes])}
-            read = tuple(
-                (i, there[i].version) for i in sorted(there) if there[i].scope == scope.path
-            )
-        undone = tuple((number, name) for name in names)
-        commit = Commit(kind="undo", clock=now, changes=changes, read=read, undoes=undone)
+        done = [run_id(scope, number) for number in taken.runs]
+        note = f"undoes {', '.join(done)}" if kind == "undo" else f"takes back {done[0]}"
+        commit = Commit(
+            kind=kind, clock=now, changes=taken.changes, read=taken.read, undoes=taken.undoes,
+            restores=taken.restores,
+        )  # fmt: skip
         report = describe(
-            commit, (), run_id="", scope=scope.path, status="committed",
-            notes=(f"undoes {run_id(scope, number)}",), **self.facts,
-            duration_ms=round((time.perf_counter() - started) * 1000, 3),
+            commit, (), run_id="", scope=scope.path, status="committed", notes=(note,),
+            **self.facts, duration_ms=round((time.perf_counter() - started) * 1000, 3),
         )  # fmt: skip
         run = self.store.commit(scope, self._with_report(commit, report), lease=lease)
         return replace(report, run_id=run_id(scope, run))
@@ -300,48 +402,41 @@ def _spent(spent: Mapping[str, int], plan: Plan) -> dict[str, int]:
     return total
 
 
-def _refused(scope: Scope, number: int, dependents: Sequence[tuple[int, str]]) -> UndoRefused:
-    """That later groups build on what is to be undone, and how to take those back first."""
-    groups = tuple(f"{run_id(scope, run)} {group}" for run, group in dependents)
-    later = sorted({run for run, _ in dependents} - {number})
-    if not later:
-        first = "Undo the whole run, or name those groups too."
-    elif len(later) == 1:
-        name = run_id(scope, later[0])
-        first = f"Undo {name} first: symfonic-memory undo {name}"
-    else:
-        name = f"{run_id(scope, later[0])}..{later[-1]}"
-        last = run_id(scope, later[-1])
-        first = f"Undo {last} down to #{later[0]} first: symfonic-memory undo {name}"
-    build = "1 later group builds" if len(groups) == 1 else f"{len(groups)} later groups build"
-    more = f" and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
-    return UndoRefused(
-        f"{build} on what is to be undone: {', '.join(groups[:_SHOWN])}{more}. {first}",
-        groups=groups,
-    )
+def _summed(hidden: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return {name: hidden.get(name, 0) + more.get(name, 0) for name in hidden.keys() | more.keys()}
 
 
-def _chosen(
-    run: RunRow, journal: Sequence[JournalRow], groups: Sequence[str], name: str
-) -> list[JournalRow]:
-    """The journal rows to undo. Raises ``UndoRefused`` where there is nothing to take back."""
-    if run.status not in {"committed", "undone"}:
-        raise UndoRefused(f"The run {name} is {run.status}; only a committed run can be undone.")
-    if run.kind == "undo":
-        raise UndoRefused(f"The run {name} is itself an undo, and there is no redo yet.", run=name)
-    rows = [row for row in journal if row.undone_by is None]
-    unknown = sorted(set(groups) - {str(row.change.group) for row in journal})
-    if unknown:
-        raise UndoRefused(
-            f"The run {name} has no group {unknown[0]!r}. 'symfonic-memory diff {name}' lists.",
-            groups=tuple(unknown),
+def _over(plan: Plan, sleep: Sleep) -> dict[str, int]:
+    """The phases that would hide more than is permitted, with how many records."""
+    if sleep.visible < LEAST_GUARDED:
+        return {}
+    permitted = sleep.limits.max_hidden_share * sleep.visible
+    return {
+        name: total
+        for name, count in sorted(plan.would_hide.items())
+        if (total := sleep.hidden.get(name, 0) + count) > permitted
+    }
+
+
+def _with_held(plan: Plan, order: Sequence[str], sleep: Sleep) -> Plan:
+    """The plan with a line in its report for each phase that was held, where it stands."""
+    if not sleep.held:
+        return plan
+    lines = {phase.name: phase for phase in plan.phases}
+    for name, count in sleep.held.items():
+        share = count / sleep.visible
+        reason = (
+            f"It would hide {count:,} of {sleep.visible:,} records ({share:.0%}); "
+            f"max_hidden_share permits {sleep.limits.max_hidden_share:.0%}. It is kept as a plan "
+            "for a person to apply or drop."
         )
-    if groups:
-        rows = [row for row in rows if str(row.change.group) in set(groups)]
-    if not rows:
-        raise UndoRefused(
-            f"There is nothing left to undo in run {name}. What an ingest brought in is taken out "
-            "with 'symfonic-memory forget'.",
-            run=name,
+        lines[name] = PhaseReport(
+            name=name, outcome="held", reason=reason, knob="max_hidden_share", left=count
         )
-    return rows
+    return replace(plan, phases=tuple(lines[name] for name in order if name in lines))
+
+
+def _is_same(kept: RunRow, commit: Commit) -> bool:
+    """Whether a plan of an earlier night does what this one would, from the same rows."""
+    read = [list(row) for row in commit.read]
+    return kept.digest == commit.digest and kept.plan.get("read") == read

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symfonic.capabilities.memory.changes import Change
-    from symfonic.capabilities.memory.records import RecordId
+    from symfonic.capabilities.memory.records import RecordId, Seen
 
 RunStatus = Literal["planned", "held", "committed", "undone", "abandoned"]
 RunKind = Literal["deep", "light", "undo", "redo", "user", "ingest"]
@@ -23,7 +23,9 @@ class Ran:
     itself. ``left`` is what a further pass of the same sleep would take up, for a phase that is
     driven by state; pending rows are counted by the engine. ``notes`` are sentences for a reviewer:
     what was seen and not proposed, and why. ``kept`` are records that stay pending because a cap
-    for the whole sleep left them over; they call for no further pass.
+    for the whole sleep left them over; they call for no further pass. ``seen`` are rows that a rule
+    keeps about what it looked at, so that later runs can count without looking again. ``evidence``
+    names, per group id, the episodes of this pass that speak for a group whose changes name none.
     """
 
     changes: tuple[Change, ...] = ()
@@ -32,6 +34,8 @@ class Ran:
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     kept: frozenset[RecordId] = frozenset()
+    seen: tuple[Seen, ...] = ()
+    evidence: Mapping[str, frozenset[RecordId]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +62,10 @@ Outcome = Ran | Declined | Failed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseReport:
-    """One phase of one run, as shown and as stored."""
+    """One phase of one run, as shown and as stored. A held one ran, and a person is to decide."""
 
     name: str
-    outcome: Literal["ran", "declined", "failed"]
+    outcome: Literal["ran", "declined", "failed", "held"]
     reason: str = ""
     knob: str = ""
     looked_at: int = 0
@@ -104,9 +108,13 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SleepReport:
-    """The passes of one sleep, in order; the last one says what is left."""
+    """The passes of one sleep, in order; the last one says what is left.
+
+    ``held`` names the plan that waits for a person, because a phase would have hidden too much.
+    """
 
     passes: tuple[RunReport, ...] = ()
+    held: str | None = None
 
     @property
     def change_count(self) -> int:
@@ -118,4 +126,4 @@ class SleepReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for ``--json``."""
-        return {"passes": [run.as_dict() for run in self.passes]}
+        return {"passes": [run.as_dict() for run in self.passes], "held": self.held}

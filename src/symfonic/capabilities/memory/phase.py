@@ -35,8 +35,9 @@ class Phase:
     """One step of the roster.
 
     ``reads`` names the record kinds whose new rows are pending for it; with ``reads_touched``
-    a record becomes pending when a use or a mention link points at it. ``cap`` bounds the pending
-    rows one pass takes, half newest and half oldest; 0 for a phase that is driven by state.
+    a record becomes pending when a use or a mention link points at it, and with ``reads_mentions``
+    an episode when a mention link of it is written. ``cap`` bounds the pending rows one pass takes,
+    half newest and half oldest; 0 for a phase that is driven by state.
     ``settings`` are the knobs and collaborators that take part in the input digest, and
     ``reading`` those of them that decide what a reading finds: when they change, everything the
     phase reads becomes pending again.
@@ -45,6 +46,7 @@ class Phase:
     name: str
     reads: tuple[Kind, ...] = ()
     reads_touched: bool = False
+    reads_mentions: bool = False
     cap: Callable[[RunLimits], int] = takes_none
     window_hours: float = 0.0
     settings: Mapping[str, Plain]
@@ -53,3 +55,13 @@ class Phase:
     reader: Reader | None = None
     ask: Callable[[View], Sequence[Question]] = ask_nothing
     answer: Callable[[Question], Plain] | None = None
+
+    @property
+    def is_driven_by_pending(self) -> bool:
+        """Whether rows are pending for it at all."""
+        return bool(self.reads) or self.reads_touched or self.reads_mentions
+
+    @property
+    def rereads(self) -> tuple[Kind, ...]:
+        """The kinds of which all becomes pending again when its reading settings change."""
+        return ("episode",) if self.reads_mentions else self.reads

@@ -7,6 +7,7 @@ they cannot differ.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
@@ -28,7 +29,7 @@ from symfonic.capabilities.memory.outcome import (
     Ran,
     RunReport,
 )
-from symfonic.capabilities.memory.records import READABLE_STATES, canonical
+from symfonic.capabilities.memory.records import HIDDEN_STATES, READABLE_STATES, canonical
 from symfonic.capabilities.memory.store import Commit
 
 if TYPE_CHECKING:
@@ -45,12 +46,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A planned pass: what to commit, how to report it, and whether another one has work to do."""
+    """A planned pass: what to commit, how to report it, and whether another one has work to do.
+
+    ``hides`` says per phase how many records this pass takes out of recall, ``would_hide`` how many
+    the phase would in all its passes.
+    """
 
     commit: Commit
     phases: tuple[PhaseReport, ...]
     backlog: bool
     kept: Mapping[str, frozenset[RecordId]]
+    hides: Mapping[str, int]
+    would_hide: Mapping[str, int]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to write but that it ran."""
+        commit = self.commit
+        return not (commit.changes or commit.done or commit.seen or commit.reread)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +86,10 @@ def plan_pass(
     *,
     watch: Callable[[str], None],
     beat: Callable[[], None] = _no_beat,
+    absent: Sequence[Phase] = (),
 ) -> Plan:
-    """Plan one pass of ``phases`` over a scope. ``watch`` is told the phase that comes next, and
+    """Plan one pass of ``phases`` over a scope; ``absent`` are those of the roster that it leaves
+    out, for which what it writes stays unread. ``watch`` is told the phase that comes next, and
     ``beat`` is called between the readers and questions, which may be slow.
 
     Readers and answerers work between snapshots, so that a slow model holds nothing open.
@@ -88,7 +103,7 @@ def plan_pass(
         view = view_of(reader, phases, sleep, reading)
         _drop_vanished(view, phases, reading)
         done = [_propose(phase, view, reader, reading, watch) for phase in phases]
-        return _assemble(reader, view, done, sleep, reading)
+        return _assemble(reader, view, done, sleep, reading, absent)
 
 
 def _drop_vanished(view: View, phases: Sequence[Phase], reading: Gathered) -> None:
@@ -116,27 +131,26 @@ def _propose(
     if outcome is None:
         outcome = attempt(phase, partial(phase.propose, view))
     if isinstance(outcome, Ran):
-        changes = _standing(phase, outcome.changes, reader)
+        changes = _standing(phase, outcome, reader)
         view.fold(changes)
     duration = (time.perf_counter() - started) * 1000
     return _Done(phase=phase, outcome=outcome, changes=changes, duration_ms=duration)
 
 
-def _standing(
-    phase: Phase, changes: tuple[Change, ...], reader: MemoryReader
-) -> tuple[Change, ...]:
+def _standing(phase: Phase, ran: Ran, reader: MemoryReader) -> tuple[Change, ...]:
     """The changes without the groups that a person undid or forgot.
 
     A group that was undone comes back only with evidence that arrived later; one about a forgotten
     record never does.
     """
+    changes = ran.changes
     groups = sorted({c.group.id for c in changes if not c.derived})
     if not groups:
         return changes
     blocked = {i for i, state in reader.states(groups).items() if state == "forgotten"}
     undone = reader.undone(phase.name, groups)
     if undone:
-        ends: dict[str, set[str]] = {}
+        ends: dict[str, set[str]] = {group: {*ran.evidence.get(group, ())} for group in undone}
         for change in changes:
             if change.group.id in undone:
                 ends.setdefault(change.group.id, set()).update(str(part) for part in change.row)
@@ -150,17 +164,22 @@ def _standing(
 
 
 def _assemble(
-    reader: MemoryReader, view: View, done: Sequence[_Done], sleep: Sleep, reading: Gathered
+    reader: MemoryReader,
+    view: View,
+    done: Sequence[_Done],
+    sleep: Sleep,
+    reading: Gathered,
+    absent: Sequence[Phase],
 ) -> Plan:
     """Everything the commit writes, and the report of it."""
     state = reader.state
     changes = tuple(change for part in done for change in part.changes)
     ran = [part for part in done if isinstance(part.outcome, Ran)]
     prints = {part.phase.name: canonical(dict(part.phase.reading)) for part in ran}
-    reread = _reread(state, [part.phase for part in ran], prints)
+    reread = _reread(state, sleep.kind, [part.phase for part in ran], prints)
     readers = {p.phase.reader.identity for p in ran if p.phase.reader is not None}
     phases = tuple(_phase_report(reader, part, reading, reread) for part in done)
-    queue = _queue(done)
+    queue = _queue(done, absent)
     cleared = [
         row
         for part in ran
@@ -169,14 +188,17 @@ def _assemble(
         if row.record not in part.outcome.kept
     ]
     commit = Commit(
-        kind="deep",
+        kind=sleep.kind,
         clock=sleep.now,
         changes=changes,
         digest=output_digest(changes),
         input_digest=view.input_digest(_header(state, done, sleep)),
         read=view.handed_out,
         done=tuple(cleared),
-        seen=tuple(s for i in sorted(readers) for s in reading.fresh.get(i, ())),
+        seen=(
+            *(s for i in sorted(readers) for s in reading.fresh.get(i, ())),
+            *(s for part in ran if isinstance(part.outcome, Ran) for s in part.outcome.seen),
+        ),
         answers=tuple(
             given.answer
             for _, given in sorted(sleep.answered.items())
@@ -196,7 +218,15 @@ def _assemble(
         if isinstance(part.outcome, Ran)
     }
     moved = bool(changes or reread) or any(reading.taken.get(part.phase.name) for part in ran)
-    return Plan(commit=commit, phases=phases, backlog=work and moved, kept=kept)
+    hides = Counter(c.group.phase for c in changes if c.after.get("state") in HIDDEN_STATES)
+    return Plan(
+        commit=commit,
+        phases=phases,
+        backlog=work and moved,
+        kept=kept,
+        hides=hides,
+        would_hide={p.name: hides[p.name] + p.left for p in phases if hides[p.name]},
+    )
 
 
 def _recording(sleep: Sleep, reading: Gathered) -> dict[str, Any]:
@@ -210,20 +240,24 @@ def _recording(sleep: Sleep, reading: Gathered) -> dict[str, Any]:
 
 
 def _reread(
-    state: ScopeState, phases: Sequence[Phase], prints: Mapping[str, str]
+    state: ScopeState, kind: str, phases: Sequence[Phase], prints: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
     """The phases whose reading settings are not those of their last run, and what they read."""
-    last = state.settings.get("deep", {})
+    last = state.settings.get(kind, {})
     return {
-        phase.name: phase.reads
+        phase.name: phase.rereads
         for phase in phases
-        if phase.reads and phase.name in last and last[phase.name] != prints[phase.name]
+        if phase.rereads and phase.name in last and last[phase.name] != prints[phase.name]
     }
 
 
-def _queue(done: Sequence[_Done]) -> dict[str, tuple[str, ...]]:
+def _queue(done: Sequence[_Done], absent: Sequence[Phase]) -> dict[str, tuple[str, ...]]:
     """What this pass writes is unread for a phase that did not end as ``Ran`` after it."""
     queued: dict[str, tuple[str, ...]] = {}
+    for phase in absent:
+        rows = {row for w in done for c in w.changes if (row := _unread_row(c, phase)) is not None}
+        if rows:
+            queued[phase.name] = tuple(sorted(rows))
     for place, reading in enumerate(done):
         phase = reading.phase
         wanted: set[str] = set()
@@ -235,7 +269,9 @@ def _queue(done: Sequence[_Done]) -> dict[str, tuple[str, ...]]:
 
 
 def _unread_row(change: Change, phase: Phase) -> str | None:
-    """The record that a change makes unread for a phase: a new one, or one whose strength moves."""
+    """The record that a change makes unread for a phase: a new one, one whose strength moves, or
+    one that a link now leaves.
+    """
     match change.table, change.operation:
         case "record", "add" if change.after["kind"] in phase.reads:
             return str(change.row[0])
@@ -243,6 +279,8 @@ def _unread_row(change: Change, phase: Phase) -> str | None:
             return str(change.row[0])
         case "link", "add" if phase.reads_touched and change.row[1] == "mentions":
             return str(change.row[2])
+        case "link", "add" if phase.reads_mentions and change.row[1] == "mentions":
+            return str(change.row[0])
     return None
 
 

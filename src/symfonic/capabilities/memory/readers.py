@@ -26,16 +26,19 @@ if TYPE_CHECKING:
     )
     from symfonic.capabilities.memory.store import (
         Direction,
+        ExpiryRule,
         Hit,
         JournalRow,
         PendingRow,
         RunRow,
         ScopeState,
+        Sighting,
+        Window,
     )
 
 
 class ViewReader(Protocol):
-    """What the view of a run is loaded through: rows of this scope, and where said its ancestors."""
+    """What a run's view is loaded through: rows of this scope, and where said its ancestors."""
 
     @property
     def state(self) -> ScopeState:
@@ -95,6 +98,38 @@ class ViewReader(Protocol):
 
     def uses(self, ids: Sequence[str], *, until: datetime, per_record: int) -> list[Use]:
         """Uses by hour, mention links counted in as kind ``mention``; the latest of each record."""
+        ...
+
+    def windows(self, windows: Sequence[Window], *, length: int, until: datetime) -> list[Sighting]:
+        """The mention links of the episodes in these stretches of ``length`` positions."""
+        ...
+
+    def kept_windows(self, reader: str, windows: Sequence[Window]) -> list[Seen]:
+        """The rows that ``reader`` has kept about these windows."""
+        ...
+
+    def shared_windows(
+        self,
+        reader: str,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        without: Sequence[Window],
+        most: int,
+    ) -> dict[tuple[str, str], int]:
+        """In how many kept windows both keys stand, of the rarer one's newest ``most``."""
+        ...  # fmt: skip
+
+    def window_counts(
+        self, reader: str, keys: Sequence[str], *, without: Sequence[Window], most: int
+    ) -> dict[str, int]:
+        """In how many kept windows each key stands, up to ``most``."""
+        ...
+
+    def expiring(self, rule: ExpiryRule, *, limit: int) -> tuple[list[Record], int]:
+        """This scope's visible records that are due by a rule, longest due first; how many in all.
+
+        More than a hundred times ``limit`` are not counted.
+        """
         ...
 
     def uncondensed(self, *, before: datetime, limit: int) -> tuple[list[Record], int]:
@@ -179,6 +214,10 @@ class JournalReader(Protocol):
 
     def runs(self, *, limit: int) -> list[RunRow]:
         """The latest runs, newest first, without their plans."""
+        ...
+
+    def held(self) -> RunRow | None:
+        """The plan that waits for a person, if there is one."""
         ...
 
     def journal(self, run: int) -> list[JournalRow]:

@@ -33,7 +33,7 @@ Status = Literal["draft", "approved", "rejected", "retired"]
 LinkKind = Literal[
     "mentions", "co_occurred", "evidence", "summarises", "supersedes", "same_as", "part_of"
 ]
-SeenKind = Literal["mention", "pattern", "statement", "nothing"]
+SeenKind = Literal["mention", "pattern", "statement", "window", "nothing"]
 UseKind = Literal["recalled", "confirmed", "spread", "base", "mention"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -41,6 +41,9 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 TRUST_ORDER: Final[tuple[Trust, ...]] = get_args(Trust)
 VISIBLE_STATES: Final[tuple[State, ...]] = ("active", "condensed")
 """What recall may return unasked. Condensed episodes stay candidates."""
+
+HIDDEN_STATES: Final[tuple[State, ...]] = ("archived", "merged", "superseded", "retracted")
+"""What takes a record out of recall, without losing it."""
 
 READABLE_STATES: Final[tuple[State, ...]] = ("active", "condensed", "archived")
 """What a phase may read again when its settings change."""
@@ -171,7 +174,8 @@ class Record:
 
     ``version`` is the scope's change counter at the row's last write, ``seq`` at its first;
     neither takes part in a digest. ``strength`` is the base-2 logarithm of the decayed sum of
-    its uses, in thousandths (see ``strength.py``). ``until`` ends a note or names its due time.
+    its uses, in thousandths (see ``strength.py``). ``until`` ends a note or a fact, or names the
+    time at which a note falls due.
     """
 
     id: RecordId
@@ -225,7 +229,9 @@ class Link:
 class Seen:
     """What a reader found in one episode; kind ``nothing`` says that it found nothing.
 
-    ``score`` is 0 to 1; ``ok`` says whether the calls of a pattern succeeded.
+    ``score`` is 0 to 1; ``ok`` says whether the calls of a pattern succeeded. A row with a
+    ``window`` is about that stretch of the session and not about its episode alone: the rows of a
+    window are replaced together.
     """
 
     episode: RecordId
@@ -237,6 +243,7 @@ class Seen:
     ok: bool | None = None
     score: float = 1.0
     body: dict[str, Any] = field(default_factory=dict)
+    window: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,31 +40,29 @@ class RetentionPolicy:
     archive_threshold: float = 0.05
     """The strength below which a derived record may be archived.
     Share: a number from 0 to 1. At the default half-life a single use falls below it after 113
-    days. Nothing in this release reads it.
+    days.
     """
 
     grace_days: int = 30
     """How long a weak record, or a fact past its end, is still kept in recall after it was last
     used, recorded or changed. Days: a whole number, at least 1. A month, so that nothing goes
-    before somebody had the time to miss it. Nothing in this release reads it.
+    before somebody had the time to miss it.
     """
 
     working_memory_hours: int = 24
     """How long a working note lives that states no expiry of its own.
-    Hours: a whole number, at least 1. A day: notes belong to the work at hand. Nothing in
-    this release reads it.
+    Hours: a whole number, at least 1. A day: notes belong to the work at hand.
     """
 
     undo_days: int = 30
     """How long before-images and recorded inputs are kept, so that a run can be undone or replayed.
     Days: a whole number, at least 1. A month is long enough to notice what a night did, and bounds
-    what the history takes up. Nothing in this release reads it.
+    what the history takes up.
     """
 
     episode_days: int | None = None
     """The age from which episodes are archived. Days: a whole number, at least 1, or none.
     None: what people said is never hidden by age alone unless a deployment asks for it.
-    Nothing in this release reads it.
     """
 
     def __post_init__(self) -> None:

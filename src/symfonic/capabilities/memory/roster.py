@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from symfonic.capabilities.memory.phases.expire import expire
+from symfonic.capabilities.memory.phases.link_cooccurring import link_cooccurring
 from symfonic.capabilities.memory.phases.link_entities import link_entities
 from symfonic.capabilities.memory.phases.promote_procedures import promote_procedures
 from symfonic.capabilities.memory.phases.strengthen import strengthen
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.collaborators import Collaborators
     from symfonic.capabilities.memory.phase import Phase
+
+LIGHT: Final = frozenset({"link_entities", "strengthen", "expire"})
+"""The phases of a LIGHT run: those that cost little enough to run between two turns."""
 
 
 def consolidation_phases(
@@ -46,6 +51,8 @@ def consolidation_phases(
             missing=missing.get("link_entities", ""),
         ),
         strengthen(spreading_weight=spreading_weight, lookback_hours=lookback_hours),
+        link_cooccurring(collaborators.cooccurrence_rule),
+        expire(),
         summarise(
             collaborators.summarizer,
             lookback_hours=lookback_hours,
@@ -68,8 +75,9 @@ def subscriptions_of(phases: Sequence[Phase]) -> tuple[Subscription, ...]:
             phase=phase.name,
             reads=phase.reads,
             reads_touched=phase.reads_touched,
+            reads_mentions=phase.reads_mentions,
             context=0 if phase.reader is None else phase.reader.context,
         )
         for phase in phases
-        if phase.reads or phase.reads_touched
+        if phase.is_driven_by_pending
     )

@@ -9,7 +9,7 @@ statement each. Rows of other scopes are never returned, whatever ids are asked 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from symfonic.capabilities.memory.readers import (
     JournalReader,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import (
         Columns,
         Kind,
+        Link,
         Plain,
         Record,
         RecordId,
@@ -131,7 +132,41 @@ class Subscription:
     phase: str
     reads: tuple[Kind, ...]
     reads_touched: bool = False
+    reads_mentions: bool = False
     context: int = 0
+
+
+Window: TypeAlias = tuple[str, int]
+"""A session, and the number of a stretch of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A mention link with where its episode stands."""
+
+    session: str
+    position: int
+    link: Link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiryRule:
+    """Which records are due to be archived.
+
+    - ``notes``: working notes whose ``until`` is not later than ``before``.
+    - ``facts``: facts whose ``until`` is not later, but for those marked as identity.
+    - ``weak``: derived records whose strength is less than ``weaker_than`` (a base-2 logarithm in
+      thousandths) and that were neither used nor mentioned, recorded or changed after ``before``,
+      but for decided procedures, and what a visible record rests on.
+    - ``old``: episodes whose effective time is earlier than ``before``.
+
+    Pinned records are never due, and those of groups of ``phase`` that were undone neither.
+    """
+
+    name: Literal["notes", "facts", "weak", "old"]
+    phase: str
+    before: datetime
+    weaker_than: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,11 +207,15 @@ class Commit:
     recording: Mapping[str, Any] = field(default_factory=dict)
     undoes: tuple[tuple[int, str], ...] = ()
     """(run number, group) pairs that this commit undoes, all groups of a run where group is ''."""
+    restores: int | None = None
+    """The undo that this commit takes back: what it had undone stands again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """A stored run. ``plan`` is what a planned run needs to be applied, empty otherwise."""
+    """A stored run. ``plan`` is what a planned run needs to be applied, and of a committed one what
+    it was planned from. A ``compacted`` run has neither, and no before-images.
+    """
 
     number: int
     scope: str
@@ -188,6 +227,7 @@ class RunRow:
     settings: Mapping[str, Any]
     report: Mapping[str, Any]
     plan: Mapping[str, Any] = field(default_factory=dict)
+    compacted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,8 +354,12 @@ class MemoryStore(Protocol):
         """Write a whole run, or nothing; the run's number. Raises ``StaleWrite``."""
         ...
 
-    def save_plan(self, scope: Scope, commit: Commit) -> int:
-        """Keep a run as ``planned``; the run's number."""
+    def save_plan(self, scope: Scope, commit: Commit, *, held: bool = False) -> int:
+        """Keep a run as ``planned``, or as the scope's one ``held`` plan; the run's number."""
+        ...
+
+    def drop_plan(self, scope: Scope, number: int) -> None:
+        """Abandon a kept plan. Raises ``RecordNotFound`` where it is not planned or held."""
         ...
 
     def load_plan(self, scope: Scope, number: int) -> Commit:

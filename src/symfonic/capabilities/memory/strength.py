@@ -77,5 +77,18 @@ def strength_at(log_strength: int, now: datetime, half_life_hours: float) -> flo
     return rounded(-math.expm1(-math.log(2) * 2.0**exponent))
 
 
+def log_strength_at(strength: float, now: datetime, half_life_hours: float) -> int:
+    """The logarithm, in thousandths, that reads as ``strength`` (0 to 1) at ``now``, rounded up.
+
+    The inverse of :func:`strength_at`, for asking an index what is weaker now.
+    """
+    if strength <= 0:
+        return -(2**62)
+    if strength >= 1:
+        return 2**62
+    exponent = math.log2(-math.log2(1 - strength)) + _hours(now) / half_life_hours
+    return math.ceil(rounded(1000 * exponent))
+
+
 def _hours(at: datetime | float) -> float:
     return (at - START) / _HOUR if isinstance(at, datetime) else float(at)

@@ -27,6 +27,7 @@ from symfonic.capabilities.memory.records import (
     to_columns,
     to_microseconds,
 )
+from symfonic.capabilities.memory.store import Sighting
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -38,11 +39,15 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.readers import ViewReader
     from symfonic.capabilities.memory.records import Kind, LinkKind, Plain, Tally
     from symfonic.capabilities.memory.retention import RetentionPolicy
+    from symfonic.capabilities.memory.store import ExpiryRule, Window
 
 _BARE: Final = frozenset({"state", "strength"})
 """Columns that are the field itself, and that most edits change alone."""
 
 _HOUR: Final = 3_600_000_000
+
+WINDOW_LENGTH: Final = 20
+"""How many consecutive positions of a session make a window, in which names belong together."""
 
 
 class View:
@@ -50,8 +55,8 @@ class View:
 
     ``spread_since`` is the start of the window in which uses still spread to neighbours; it is
     fixed for a whole sleep. ``touching`` names the phases for which a mention link makes its target
-    unread. ``spent`` counts per phase the drafts that earlier passes of the
-    same sleep have added.
+    unread, and ``mentioning`` those for which it makes its source unread. ``spent`` counts per
+    phase the drafts that earlier passes of the same sleep have added.
     """
 
     def __init__(
@@ -64,6 +69,7 @@ class View:
         spread_since: datetime,
         unread: Mapping[str, Sequence[RecordId]],
         touching: Container[str] = frozenset(),
+        mentioning: Container[str] = frozenset(),
         fresh: Mapping[str, Sequence[Seen]],
         spent: Mapping[str, int],
         answers: Mapping[str, Plain],
@@ -77,6 +83,7 @@ class View:
         self._state = reader.state
         self._unread = unread
         self._touching = touching
+        self._mentioning = mentioning
         self._fresh = fresh
         self._answers = answers
         self._records: dict[RecordId, Record] = {}
@@ -86,6 +93,7 @@ class View:
         self._links: dict[tuple[str | int, ...], Link | None] = {}
         self._uses: dict[tuple[str | int, ...], Use] = {}
         self._touched: set[RecordId] = set()
+        self._sources: set[RecordId] = set()
         self._handed: dict[tuple[str, ...], int] = {}
         self._digest = blake2b(digest_size=16)
 
@@ -112,6 +120,8 @@ class View:
         ids = list(self._unread.get(phase, ()))
         if phase in self._touching:
             ids = sorted({*ids, *self._touched})
+        if phase in self._mentioning:
+            ids = sorted({*ids, *self._sources})
         return sorted(self.records(ids).values(), key=lambda r: r.order)
 
     def fresh(self, reader: str) -> list[Seen]:
@@ -265,6 +275,98 @@ class View:
         self._note("uses", [*wanted, str(cap)], described)
         return found
 
+    def windows(self, windows: Iterable[Window]) -> dict[Window, list[Sighting]]:
+        """The mentions in each window, this run's counted in; by position, then entity.
+
+        A window without a mention is left out.
+        """
+        wanted = sorted(set(windows))
+        found: dict[Window, list[Sighting]] = {}
+        seen: set[tuple[str | int, ...]] = set()
+        for row in self._reader.windows(wanted, length=WINDOW_LENGTH, until=self.now):
+            link = row.link
+            self._handed[link.source, link.kind, link.target] = link.version
+            key: tuple[str | int, ...] = (link.source, link.kind, link.target)
+            seen.add(key)
+            folded = self._links.get(key, link)
+            if folded is not None:
+                window = (row.session, row.position // WINDOW_LENGTH)
+                found.setdefault(window, []).append(replace(row, link=folded))
+        known = set(wanted)
+        for key, folded in self._links.items():
+            if folded is None or folded.kind != "mentions" or key in seen:
+                continue
+            episode = self._records.get(folded.source) or self._loaded.get(folded.source)
+            place_of = None if episode is None else window_of(episode)
+            if episode is not None and place_of is not None and place_of in known:
+                row = Sighting(session=place_of[0], position=episode.position or 0, link=folded)
+                found.setdefault(place_of, []).append(row)
+        for rows in found.values():
+            rows.sort(key=lambda row: (row.position, row.link.source, row.link.target))
+        found = {window: found[window] for window in sorted(found)}
+        described = [
+            [
+                *window,
+                *(part for row in rows for part in (row.position, *_link_described(row.link))),
+            ]
+            for window, rows in found.items()
+        ]
+        self._note("windows", [str(part) for window in wanted for part in window], described)
+        return found
+
+    def kept_windows(self, reader: str, windows: Iterable[Window]) -> list[Seen]:
+        """The rows that ``reader`` has kept about these windows."""
+        wanted = sorted(set(windows))
+        found = sorted(self._reader.kept_windows(reader, wanted), key=_window_order)
+        self._note(
+            "kept_windows",
+            [reader, *(str(part) for window in wanted for part in window)],
+            [_seen_described(row) for row in found],
+        )
+        return found
+
+    def shared_windows(
+        self, reader: str, pairs: Iterable[tuple[str, str]], *, without: Iterable[Window], most: int
+    ) -> dict[tuple[str, str], int]:
+        """In how many kept windows both keys of a pair stand, ``without`` these.
+
+        Of the key with fewer windows the newest ``most`` are looked at: a hub costs no more.
+        """
+        asked, left_out = sorted(set(pairs)), sorted(set(without))
+        found = self._reader.shared_windows(reader, asked, without=left_out, most=most)
+        self._note(
+            "shared_windows",
+            [reader, str(most), *(part for pair in asked for part in pair)],
+            [[list(pair), found[pair]] for pair in sorted(found)],
+        )
+        return found
+
+    def window_counts(
+        self, reader: str, keys: Iterable[str], *, without: Iterable[Window], most: int
+    ) -> dict[str, int]:
+        """In how many kept windows each key stands, ``without`` these, up to ``most``."""
+        asked, left_out = sorted(set(keys)), sorted(set(without))
+        found = self._reader.window_counts(reader, asked, without=left_out, most=most)
+        self._note("window_counts", [reader, str(most), *asked], found)
+        return found
+
+    def expiring(self, rule: ExpiryRule, *, limit: int) -> tuple[list[Record], int]:
+        """What a rule says is due to be archived, longest due first, and how much there is in all.
+
+        A record that this run has changed is left for a later one.
+        """
+        found, total = self._reader.expiring(rule, limit=limit)
+        kept = [record for record in found if record.id not in self._records]
+        for record in kept:
+            self._loaded.setdefault(record.id, record)
+            self._handed[record.id,] = record.version
+        self._note(
+            "expiring",
+            [rule.name, str(to_microseconds(rule.before)), str(rule.weaker_than), str(limit)],
+            [total, [_described(record) for record in kept]],
+        )
+        return kept, total - (len(found) - len(kept))
+
     def uncondensed(self, phase: str, *, before: datetime, limit: int) -> tuple[list[Record], int]:
         """The oldest active episodes from before a time, and how many there are in all.
 
@@ -365,6 +467,7 @@ class View:
         )
         if kind == "mentions":
             self._touched.add(RecordId(target))
+            self._sources.add(RecordId(source))
 
     def _fold_use(self, change: Change) -> None:
         record, hour, kind = RecordId(str(change.row[0])), int(change.row[1]), change.row[2]
@@ -435,6 +538,17 @@ def _tally_described(row: Tally) -> list[Any]:
 
 def _seen_described(row: Seen) -> list[Any]:
     return [row.episode, row.kind, row.key, row.session, row.ok, row.score, row.body]
+
+
+def _window_order(row: Seen) -> tuple[str, int, str, str]:
+    return (row.session, row.window or 0, row.key, row.episode)
+
+
+def window_of(episode: Record) -> Window | None:
+    """The window an episode stands in: its session, and which stretch of it; none without one."""
+    if episode.session is None or episode.position is None:
+        return None
+    return episode.session, episode.position // WINDOW_LENGTH
 
 
 def _seen_order(row: Seen) -> tuple[datetime, str, str]:

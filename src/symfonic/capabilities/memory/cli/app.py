@@ -65,9 +65,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         module="runs", section="Maintenance", summary="Show what a run changes or has changed."
     ),
     "apply": Entry(module="runs", section="Maintenance", summary="Carry out a kept plan."),
+    "drop": Entry(module="runs", section="Maintenance", summary="Drop a kept or held plan."),
     "undo": Entry(
         module="runs", section="Maintenance", summary="Take back a run, or some of its groups."
     ),
+    "redo": Entry(module="runs", section="Maintenance", summary="Take back an undo."),
     "runs": Entry(module="runs", section="Maintenance", summary="List the latest runs of a scope."),
     "drafts": Entry(
         module="drafts",

@@ -169,7 +169,7 @@ class _Telling:
             if not self.quiet:
                 console().print(panel("policy.toml", *_paragraphs(file)))
             resolved = resolve(file=file, environ={}, sets=())
-        passes = carry_out(memory, resolved, scope=SCOPE, now=NOW)
+        passes = carry_out(memory, resolved, scope=SCOPE, now=NOW).passes
         if not self.quiet:
             show_passes(memory, passes, journal(memory, passes), title="Sleep")
         return passes

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.outcome import PhaseReport, RunReport
 
-_RANK: Final = {"ran": 0, "declined": 1, "failed": 2}
-_STYLE: Final = {"ran": "green", "declined": "yellow", "failed": "bold red"}
+_RANK: Final = {"ran": 0, "held": 1, "declined": 2, "failed": 3}
+_STYLE: Final = {"ran": "green", "held": "bold yellow", "declined": "yellow", "failed": "bold red"}
 _NOTES: Final = 5
 _NAMED_RUNS: Final = 3
 

@@ -112,36 +112,81 @@ def apply(*, store: str, scope: str | None, run: str) -> None:
 
 @click.command()
 @_RUN
+@common(optional_scope_option)
+def drop(*, store: str, scope: str | None, run: str) -> None:
+    """Drop a kept or held plan.
+
+    Memory is not changed; what the plan was made from stays unread, and a later run takes it up.
+    """
+    name = run_name(run, scope)
+    with open_memory(store) as memory:
+        row = memory.drop(name)
+    if wants_json():
+        emit(_plain(row))
+    else:
+        console().print(f"{name} is {row.status}.")
+
+
+@click.command()
+@_RUN
+@common(optional_scope_option, now_option)
+def redo(*, store: str, scope: str | None, run: str, now: datetime | None) -> None:
+    """Take back an undo.
+
+    RUN is the undo's own name, or that of the run it had undone: what was undone stands again.
+    Refused where later changes build on the undo. An approval is not redone; a person decides
+    again.
+    """
+    name = run_name(run, scope)
+    with open_memory(store) as memory:
+        report = memory.redo(name, now=now)
+    if wants_json():
+        emit({**report.as_dict(), "redoes": name})
+    else:
+        brought = count(report.change_count, "change")
+        console().print(f"Redone: {name}, by {report.run_id} ({brought} brought back).")
+
+
+@click.command()
+@_RUN
+@click.option("--cascade", is_flag=True, help="Also take back whatever later changes build on it.")
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME",
     help="Only this group, as 'diff' names it, or a beginning that only it has. May be repeated.",
 )  # fmt: skip
 @common(optional_scope_option, now_option)
 def undo(
-    *, store: str, scope: str | None, run: str, groups: tuple[str, ...], now: datetime | None
+    *,
+    store: str,
+    scope: str | None,
+    run: str,
+    groups: tuple[str, ...],
+    cascade: bool,
+    now: datetime | None,
 ) -> None:
     """Take back a run, or some of its groups.
 
     RUN is a name such as acme/ana#12, or its number alone with --scope; acme/ana#12..15 takes back
     every run from 15 down to 12, such as the passes of one sleep. What was there before is put
     back, and what was undone does not come back by itself. Refused where later changes build on
-    it; the message says what to undo first.
+    it; the message says what to undo first, and --cascade takes all of it back at once.
     """
     first, last = _ends(run, scope)
     if first != last:
-        if groups:
-            raise click.UsageError("--group is of one run; name that run alone.")
+        if groups or cascade:
+            raise click.UsageError("--group and --cascade are of one run; name that run alone.")
         _undo_all(store, first, last, now)
         return
     with open_memory(store) as memory:
         chosen = [_whole_group(memory, first, group) for group in groups]
-        report = memory.undo(first, groups=chosen, now=now)
+        report = memory.undo(first, groups=chosen, cascade=cascade, now=now)
     if wants_json():
         emit({**report.as_dict(), "undoes": first, "groups": chosen})
     else:
         what = f"{count(len(chosen), 'group')} of {first}" if chosen else first
         taken = count(report.change_count, "change")
         console().print(f"Undone: {what}, by {report.run_id} ({taken} taken back).")
+        click.echo(f"Bring it back with: symfonic-memory redo {report.run_id}")
 
 
 def range_name(first: str, last: str) -> str:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.cli.learnt import Entry
     from symfonic.capabilities.memory.limits import RunLimits
-    from symfonic.capabilities.memory.outcome import RunReport
+    from symfonic.capabilities.memory.maintenance import SleepKind
+    from symfonic.capabilities.memory.outcome import RunReport, SleepReport
     from symfonic.capabilities.memory.policy import LearningPolicy
     from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.service import Memory
@@ -54,6 +55,10 @@ def _knob_options(function: F) -> F:
 
 
 @click.command()
+@click.option(
+    "--light", is_flag=True,
+    help="Only the cheap phases, as between two turns; writes no run where nothing is to do.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what the next pass would do; write nothing.")
 @_knob_options
 @common(scope_option, now_option)
@@ -65,6 +70,7 @@ def sleep(
     policy_file: Path | None,
     sets: tuple[str, ...],
     notes: bool,
+    light: bool,
     dry_run: bool,
 ) -> None:
     """Run maintenance until nothing is left to do.
@@ -73,16 +79,20 @@ def sleep(
     the work of the others is kept.
     """
     resolved = knobs(policy_file, sets)
+    kind: SleepKind = "light" if light else "deep"
+    held = None
     with open_memory(store) as memory:
         if dry_run:
-            passes, entries = preview(memory, resolved, scope=scope, now=now)
+            passes, entries = preview(memory, resolved, scope=scope, kind=kind, now=now)
         else:
-            passes = carry_out(memory, resolved, scope=scope, now=now)
+            done = carry_out(memory, resolved, scope=scope, kind=kind, now=now)
+            passes, held = done.passes, done.held
             entries = journal(memory, passes)
-        title = "Dry run" if dry_run else "Sleep"
-        _show(memory, passes, entries, title=title, every_note=notes, dry_run=dry_run)
+        title = "Dry run" if dry_run else "Light sleep" if light else "Sleep"
+        _show(memory, passes, entries, title=title, every_note=notes, dry_run=dry_run, held=held)
         if not dry_run and not wants_json():
             _offer_undo([run.run_id for run in passes if run.change_count])
+            _offer_held(held)
     _fail(passes)
 
 
@@ -119,22 +129,34 @@ def plan(
 
 
 def carry_out(
-    memory: Memory, resolved: Resolved, *, scope: str, now: datetime | None
-) -> Sequence[RunReport]:
-    """One sleep; its passes."""
+    memory: Memory,
+    resolved: Resolved,
+    *,
+    scope: str,
+    kind: SleepKind = "deep",
+    now: datetime | None,
+) -> SleepReport:
+    """One sleep."""
     with _watching() as watch:
-        return memory.sleep(scope=scope, now=now, watch=watch, **_options(resolved)).passes
+        return memory.sleep(scope=scope, kind=kind, now=now, watch=watch, **_options(resolved))
 
 
 def preview(
-    memory: Memory, resolved: Resolved, *, scope: str, now: datetime | None
+    memory: Memory,
+    resolved: Resolved,
+    *,
+    scope: str,
+    kind: SleepKind = "deep",
+    now: datetime | None,
 ) -> tuple[Sequence[RunReport], Sequence[Entry]]:
     """What the next pass would do, and its changes beside what stands there now."""
     from symfonic.capabilities.memory.cli.changes_view import Proposed
     from symfonic.capabilities.memory.records import RecordId
 
     with _watching() as watch:
-        changes, report = memory.preview(scope=scope, now=now, watch=watch, **_options(resolved))
+        changes, report = memory.preview(
+            scope=scope, kind=kind, now=now, watch=watch, **_options(resolved)
+        )
     edited = sorted(
         {str(c.row[0]) for c in changes if c.table == "record" and c.operation == "edit"}
     )
@@ -185,10 +207,11 @@ def _show(
     title: str,
     every_note: bool,
     dry_run: bool = False,
+    held: str | None = None,
 ) -> None:
     if wants_json():
         shown: dict[str, Any] = {"passes": [run.as_dict() for run in passes]}
-        emit({**shown, "dry_run": True} if dry_run else shown)
+        emit({**shown, "dry_run": True} if dry_run else {**shown, "held": held})
     else:
         show_passes(memory, passes, entries, title=title, every_note=every_note)
 
@@ -200,6 +223,15 @@ def _offer_undo(names: Sequence[str]) -> None:
     if names:
         name = range_name(names[0], names[-1])
         click.echo(f"\nTake it back with: symfonic-memory undo {name}")
+
+
+def _offer_held(held: str | None) -> None:
+    """What a person is asked, where a phase would have hidden too much."""
+    if held:
+        click.echo(
+            f"\nHeld for you to decide:\nsymfonic-memory diff {held}   shows what it would hide\n"
+            f"symfonic-memory apply {held}\nsymfonic-memory drop {held}"
+        )
 
 
 def _options(resolved: Resolved) -> _Knobs:

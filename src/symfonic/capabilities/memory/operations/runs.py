@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from symfonic.capabilities.memory.compose import compose_collaborators
 from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.limits import RunLimits
-from symfonic.capabilities.memory.maintenance import Maintenance, run_id
+from symfonic.capabilities.memory.maintenance import Maintenance, SleepKind, run_id
 from symfonic.capabilities.memory.operations.core import Operations, split_run_id, stated
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.roster import consolidation_phases
@@ -45,19 +45,32 @@ class RunOperations(Operations):
     """The part of ``Memory`` that runs maintenance and takes it back."""
 
     def sleep(
-        self, *, scope: str, now: datetime | None = None, **options: Unpack[RunOptions]
+        self,
+        *,
+        scope: str,
+        kind: SleepKind = "deep",
+        now: datetime | None = None,
+        **options: Unpack[RunOptions],
     ) -> SleepReport:
-        """Run maintenance on a scope until nothing is left; see ``Maintenance.run``."""
-        return self._ready(options).run(Scope(scope), now=stated(now))
+        """Run maintenance on a scope until nothing is left; see ``Maintenance.run``.
+
+        A ``light`` sleep runs the cheap phases alone, as between two turns of a conversation.
+        """
+        return self._ready(options).run(Scope(scope), kind=kind, now=stated(now))
 
     def preview(
-        self, *, scope: str, now: datetime | None = None, **options: Unpack[RunOptions]
+        self,
+        *,
+        scope: str,
+        kind: SleepKind = "deep",
+        now: datetime | None = None,
+        **options: Unpack[RunOptions],
     ) -> tuple[tuple[Change, ...], RunReport]:
         """A dry run: the changes that the next pass would make, and its report; nothing is kept.
 
         Recorded uses are written first, so that it shows what :meth:`sleep` would do.
         """
-        plan, report = self._ready(options).preview(Scope(scope), now=stated(now))
+        plan, report = self._ready(options).preview(Scope(scope), kind=kind, now=stated(now))
         return plan.commit.changes, report
 
     def plan(
@@ -86,14 +99,34 @@ class RunOperations(Operations):
         Maintenance(self.store, ()).apply(scope, number)
         return self.run(run)
 
+    def drop(self, run: str) -> RunRow:
+        """Abandon a kept or held plan. Raises ``RecordNotFound`` where it is neither."""
+        scope, number = split_run_id(run)
+        self.store.drop_plan(scope, number)
+        return self.run(run)
+
     def undo(
-        self, run: str, *, groups: Sequence[str] = (), now: datetime | None = None
+        self,
+        run: str,
+        *,
+        groups: Sequence[str] = (),
+        cascade: bool = False,
+        now: datetime | None = None,
     ) -> RunReport:
-        """Take back a run or some of its groups. Raises ``UndoRefused``."""
+        """Take back a run or some of its groups, with ``cascade`` also what builds on them.
+
+        Raises ``UndoRefused``.
+        """
         scope, number = split_run_id(run)
         self.flush_uses()
         engine = Maintenance(self.store, (), clock=self._now)
-        return engine.undo(scope, number, groups=groups, now=stated(now))
+        return engine.undo(scope, number, groups=groups, cascade=cascade, now=stated(now))
+
+    def redo(self, run: str, *, now: datetime | None = None) -> RunReport:
+        """Take back an undo, named by its run or that which it undid. Raises ``UndoRefused``."""
+        scope, number = split_run_id(run)
+        self.flush_uses()
+        return Maintenance(self.store, (), clock=self._now).redo(scope, number, now=stated(now))
 
     def undo_all(self, first: str, last: str, *, now: datetime | None = None) -> list[RunReport]:
         """Take back every run from ``last`` down to ``first``: a whole sleep, say.
@@ -108,7 +141,7 @@ class RunOperations(Operations):
         done = []
         for number in range(end, begin - 1, -1):
             row = self.run(run_id(scope, number))
-            standing = row.status == "committed" and row.kind not in {"undo", "ingest"}
+            standing = row.status == "committed" and row.kind not in {"undo", "redo", "ingest"}
             if standing and any(j.undone_by is None for j in self.diff(run_id(scope, number))):
                 done.append(self.undo(run_id(scope, number), now=now))
         return done

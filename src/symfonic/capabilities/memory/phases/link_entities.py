@@ -268,6 +268,7 @@ class _Linking:
             text=_text(content),
             trust=least_trust([before.trust, *trust]),
             occurred_at=min([before.at, *times]),
+            state="active" if before.state == "archived" else before.state,
         )
         if entity == before:
             return entity, None

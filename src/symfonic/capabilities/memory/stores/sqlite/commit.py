@@ -41,15 +41,17 @@ def check_versions(db: Connection, scope: Scope, commit: Commit) -> None:
         )
 
 
-def check_plan(db: Connection, state: ScopeState, commit: Commit, *, number: int) -> None:
-    """Refuse a kept plan that a later run has overtaken.
+def check_plan(
+    db: Connection, state: ScopeState, commit: Commit, *, number: int, held: bool
+) -> None:
+    """Refuse a kept plan that a later run has overtaken; a ``held`` one may wait for some nights.
 
     A run that did the same and was taken back since leaves every row as the plan had read it; the
     plan must not bring back what a person undid. Raises ``ClockRefused`` where a later run had a
     later clock, and ``StaleWrite`` where what the plan read was read, or what it makes was undone.
     """
     path = state.path
-    if state.last_clock is not None and commit.clock < state.last_clock:
+    if not held and state.last_clock is not None and commit.clock < state.last_clock:
         raise ClockRefused(
             f"The plan {path}#{number} was made for {commit.clock.isoformat()}, and scope {path} "
             f"has had a run at {state.last_clock.isoformat()} since. Plan again.",
@@ -77,12 +79,16 @@ def write_run(db: Connection, state: ScopeState, commit: Commit, *, number: int)
     writer = Writer(db, state, commit.kind)
     writer.apply(commit.changes)
     writer.journal(number, commit.changes)
-    _insert_run(db, state.path, commit, number=number, status="committed", plan="")
+    _insert_run(
+        db, state.path, commit, number=number, status="committed", plan="", counter=writer.counter
+    )
     undoes: dict[int, set[str]] = {}
     for undone, group in commit.undoes:
         undoes.setdefault(undone, set()).add(group)
     for undone, groups in sorted(undoes.items()):
         _mark_undone(db, state.path, undone, groups, by=number)
+    if commit.restores is not None:
+        _restore(db, state.path, commit, number=number, undo=commit.restores)
     _write_seen(db, state.path, commit)
     _write_pending(db, state.path, commit, writer.counter)
     settings = {kind: dict(values) for kind, values in state.settings.items()}
@@ -104,13 +110,16 @@ def write_run(db: Connection, state: ScopeState, commit: Commit, *, number: int)
     )
 
 
-def write_plan(db: Connection, state: ScopeState, commit: Commit, *, number: int) -> None:
+def write_plan(
+    db: Connection, state: ScopeState, commit: Commit, *, number: int, held: bool
+) -> None:
     """Keep a planned run: its changes in the journal, the rest of it in its own row."""
     rows = [change_row(state.path, number, n, c) for n, c in enumerate(commit.changes)]
     db.executemany("insert_change", rows)
     _insert_run(
-        db, state.path, commit, number=number, status="planned", plan=canonical(encode_plan(commit))
-    )
+        db, state.path, commit, number=number, status="held" if held else "planned",
+        plan=canonical(encode_plan(commit)), counter=state.counter,
+    )  # fmt: skip
     db.execute(
         "advance_scope",
         {
@@ -120,6 +129,13 @@ def write_plan(db: Connection, state: ScopeState, commit: Commit, *, number: int
     )  # fmt: skip
 
 
+def abandon(db: Connection, path: str, number: int) -> None:
+    """Drop a kept plan: what it would have done goes, that there was one stays."""
+    db.execute("delete_changes", {"scope": path, "run": number})
+    db.execute("empty_plan", {"scope": path, "number": number})
+    _set_status(db, path, number, "abandoned")
+
+
 def encode_plan(commit: Commit) -> dict[str, Any]:
     """What a planned run needs besides its changes, as plain values."""
     return {
@@ -127,7 +143,7 @@ def encode_plan(commit: Commit) -> dict[str, Any]:
         "done": [[p.phase, p.record, p.stamp] for p in commit.done],
         "seen": [
             [s.episode, s.reader, s.kind, s.key, s.session, to_microseconds(s.at), s.ok, s.score,
-             s.body]
+             s.body, s.window]
             for s in commit.seen
         ],
         "answers": [[a.question, a.collaborator, list(a.sources), a.body] for a in commit.answers],
@@ -144,7 +160,14 @@ def recorded_input(commit: Commit) -> str:
 
 
 def _insert_run(
-    db: Connection, path: str, commit: Commit, *, number: int, status: str, plan: str
+    db: Connection,
+    path: str,
+    commit: Commit,
+    *,
+    number: int,
+    status: str,
+    plan: str,
+    counter: int,
 ) -> None:
     report = {**commit.report, "run_id": f"{path}#{number}", "status": status}
     db.execute(
@@ -160,6 +183,7 @@ def _insert_run(
             "input_digest": commit.input_digest,
             "output_digest": commit.digest,
             "report": json.dumps(report, ensure_ascii=False),
+            "counter": counter,
         },
     )
 
@@ -170,25 +194,42 @@ def _mark_undone(db: Connection, path: str, run: int, groups: set[str], *, by: i
     db.execute("mark_undone", {**bound, "whole": whole, "groups": array(sorted(groups))})
     if db.execute("any_standing", {"scope": path, "run": run}).fetchone() is not None:
         return
+    _set_status(db, path, run, "undone")
+
+
+def _restore(db: Connection, path: str, commit: Commit, *, number: int, undo: int) -> None:
+    """What an undo took back stands again, under the runs that had made it."""
+    groups = sorted({(change.group.phase, change.group.id) for change in commit.changes})
+    bound: dict[str, Any] = {"scope": path, "by": undo}
+    for (run,) in db.rows("undone_by_run", {**bound, "groups": array(groups)}):
+        db.execute("mark_standing", {**bound, "run": run})
+        _set_status(db, path, run, "committed")
+    db.execute("mark_settled", {"scope": path, "run": number})
+
+
+def _set_status(db: Connection, path: str, run: int, status: str) -> None:
     there = db.execute("get_report", {"scope": path, "number": run}).fetchone()
     if there is not None:
-        report = {**json.loads(there[0]), "status": "undone"}
+        report = {**json.loads(there[0]), "status": status}
         db.execute(
             "update_report",
-            {"scope": path, "number": run, "status": "undone",
+            {"scope": path, "number": run, "status": status,
              "report": json.dumps(report, ensure_ascii=False)},
         )  # fmt: skip
 
 
 def _write_seen(db: Connection, path: str, commit: Commit) -> None:
-    read = {(path, s.episode, s.reader) for s in commit.seen}
+    read = {(path, s.episode, s.reader) for s in commit.seen if s.window is None}
     db.executemany("delete_seen_of", sorted(read))
+    kept = {(path, s.reader, s.session, s.window) for s in commit.seen if s.window is not None}
+    db.executemany("delete_window", sorted(kept))
     db.executemany(
         "insert_seen",
         (
-            (path, s.episode, s.reader, s.kind, s.key, s.session, to_microseconds(s.at),
+            (path, s.episode, s.reader, s.kind, s.key, s.session, s.window, to_microseconds(s.at),
              None if s.ok is None else int(s.ok), s.score, canonical(s.body) if s.body else None)
             for s in commit.seen
+            if s.episode
         ),
     )  # fmt: skip
     db.executemany(

@@ -26,7 +26,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "use": ("scope", "record", "hour", "kind", "weight", "spread_weight"),
     "pending": ("scope", "phase", "at", "record", "stamp"),
     "run": ("scope", "number", "kind", "status", "clock", "settings", "input", "input_digest",
-            "output_digest", "report"),
+            "output_digest", "report", "counter", "compacted"),
     "change": ("scope", "run", "seq", "phase", "group_kind", "group_id", "operation", "relation",
                "first", "second", "row", "from_version", "before", "after", "reason", "undone_by"),
 }  # fmt: skip

@@ -185,6 +185,7 @@ class _Loading:
 
     def _add_run(self, values: dict[str, Any]) -> None:
         number = int(values["number"])
+        values["compacted"] = int(values["compacted"] or 0)  # older exports have no such column
         run = tuple(
             values[name] for name in ("kind", "status", "clock", "input_digest", "output_digest")
         )

@@ -302,8 +302,8 @@ DELETE FROM seen WHERE scope = ? AND episode = ? AND reader = ?;
 
 -- name: insert_seen
 -- What a reader found.
-INSERT INTO seen (scope, episode, reader, kind, key, session, at, ok, score, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO seen (scope, episode, reader, kind, key, session, "window", at, ok, score, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: tally_seen
 -- Distinct episodes and sessions per key, the newest :cap rows of each and this pass's own.
@@ -405,6 +405,143 @@ SELECT u.record, u.hour, u.kind, u.weight, u.spread_weight FROM json_each(:rows)
 CROSS JOIN use AS u ON u.scope = :scope AND u.record = json_extract(i.value, '$[0]')
  AND u.hour = json_extract(i.value, '$[1]') AND u.kind = json_extract(i.value, '$[2]');
 
+-- name: expiring_notes
+-- Working notes that have expired, and how many.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body, found.total
+FROM (SELECT due.row, count(*) OVER () AS total FROM (
+    SELECT m.row, m.until AS rank, m.id FROM record AS m INDEXED BY record_until
+    WHERE m.scope = :scope AND m.kind = 'note' AND m.until IS NOT NULL AND m.until <= :before
+      AND m.state = 'active' AND m.pinned = 0
+      AND json_extract(m.body, '$.note_kind') = 'working'
+      AND NOT EXISTS (
+        SELECT 1 FROM change AS c INDEXED BY change_undone
+        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
+          AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
+    ORDER BY m.until, m.id LIMIT :most) AS due
+    ORDER BY due.rank, due.id LIMIT :count) AS found
+CROSS JOIN record AS r ON r.row = found.row;
+
+-- name: expiring_facts
+-- Facts that are past their end, but for those of an identity, and how many.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body, found.total
+FROM (SELECT due.row, count(*) OVER () AS total FROM (
+    SELECT m.row, m.until AS rank, m.id FROM record AS m INDEXED BY record_until
+    WHERE m.scope = :scope AND m.kind = 'fact' AND m.until IS NOT NULL AND m.until <= :before
+      AND m.state = 'active' AND m.pinned = 0
+      AND NOT coalesce(json_extract(m.body, '$.identity'), 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM change AS c INDEXED BY change_undone
+        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
+          AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
+    ORDER BY m.until, m.id LIMIT :most) AS due
+    ORDER BY due.rank, due.id LIMIT :count) AS found
+CROSS JOIN record AS r ON r.row = found.row;
+
+-- name: expiring_old
+-- Episodes from before a time, and how many.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body, found.total
+FROM (SELECT due.row, count(*) OVER () AS total FROM (
+    SELECT m.row, m.at AS rank, m.id FROM json_each('["active", "condensed"]') AS v
+    CROSS JOIN record AS m INDEXED BY record_state
+    WHERE m.scope = :scope AND m.kind = 'episode' AND m.state = v.value AND m.at < :before
+      AND m.pinned = 0
+      AND NOT EXISTS (
+        SELECT 1 FROM change AS c INDEXED BY change_undone
+        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
+          AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
+    ORDER BY m.at, m.id LIMIT :most) AS due
+    ORDER BY due.rank, due.id LIMIT :count) AS found
+CROSS JOIN record AS r ON r.row = found.row;
+
+-- name: expiring_weak
+-- Derived records that nobody needs any more, and how many.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body, found.total
+FROM (SELECT due.row, count(*) OVER () AS total FROM (
+    SELECT m.row, m.strength AS rank, m.id FROM record AS m INDEXED BY record_weak
+    WHERE m.scope = :scope AND m.strength < :weaker_than AND m.state = 'active' AND m.pinned = 0
+      AND m.kind IN ('entity', 'fact', 'summary', 'procedure')
+      AND m.recorded_at <= :before AND (m.status IS NULL OR m.status = 'draft')
+      AND NOT coalesce(json_extract(m.body, '$.identity'), 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM use AS u WHERE u.scope = :scope AND u.record = m.id
+          AND u.hour > :before_hour AND u.kind IN ('recalled', 'confirmed'))
+      AND NOT EXISTS (
+        SELECT 1 FROM link AS l WHERE l.scope = :scope AND l.target = m.id
+          AND l.kind = 'mentions' AND l.at > :before)
+      AND NOT EXISTS (
+        SELECT 1 FROM json_each('["evidence", "summarises", "part_of"]') AS k
+        CROSS JOIN link AS l ON l.scope = :scope AND l.target = m.id AND l.kind = k.value
+        CROSS JOIN record AS s ON s.scope = l.scope AND s.id = l.source
+        WHERE s.state IN ('active', 'condensed'))
+      AND NOT EXISTS (
+        SELECT 1 FROM change AS c INDEXED BY change_first
+        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        WHERE c.scope = :scope AND c.first = m.id AND c.relation = 'record'
+          AND n.status IN ('committed', 'undone') AND n.clock > :before
+          AND NOT (c.operation = 'edit' AND json_remove(c.after, '$.strength') = '{}'))
+      AND NOT EXISTS (
+        SELECT 1 FROM change AS c INDEXED BY change_undone
+        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
+          AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
+    ORDER BY m.strength, m.id LIMIT :most) AS due
+    ORDER BY due.rank, due.id LIMIT :count) AS found
+CROSS JOIN record AS r ON r.row = found.row;
+
+-- name: get_windows
+-- The mentions in stretches of sessions.
+SELECT r.session, r.position, l.source, l.kind, l.target, l.count, l.at, l.version
+FROM json_each(:windows) AS w
+CROSS JOIN record AS r ON r.scope = :scope AND r.session = json_extract(w.value, '$[0]')
+ AND r.position >= json_extract(w.value, '$[1]') * :length
+ AND r.position < (json_extract(w.value, '$[1]') + 1) * :length
+CROSS JOIN link AS l ON l.scope = r.scope AND l.source = r.id AND l.kind = 'mentions'
+WHERE r.kind = 'episode' AND r.state <> 'forgotten' AND r.at <= :until;
+
+-- name: kept_windows
+-- What a reader has kept about windows.
+SELECT s.episode, s.reader, s.kind, s.key, s.session, s.at, s.ok, s.score, s.body, s."window"
+FROM json_each(:windows) AS w
+CROSS JOIN seen AS s INDEXED BY seen_window ON s.scope = :scope AND s.reader = :reader
+ AND s.session = json_extract(w.value, '$[0]') AND s."window" = json_extract(w.value, '$[1]')
+WHERE s."window" IS NOT NULL;
+
+-- name: window_counts
+-- In how many windows each key stands, the newest :most.
+SELECT k.value, (SELECT count(*) FROM (
+    SELECT 1 FROM seen AS s INDEXED BY seen_member
+    WHERE s.scope = :scope AND s.reader = :reader AND s.key = k.value AND s."window" IS NOT NULL
+      AND s.session || char(31) || s."window" NOT IN (SELECT value FROM json_each(:without))
+    ORDER BY s.at DESC LIMIT :most))
+FROM json_each(:keys) AS k;
+
+-- name: shared_windows
+-- In how many of the first key's newest :most windows the second key stands too.
+SELECT json_extract(p.value, '$[0]'), json_extract(p.value, '$[1]'), (SELECT count(*) FROM (
+    SELECT s.session, s."window" FROM seen AS s INDEXED BY seen_member
+    WHERE s.scope = :scope AND s.reader = :reader AND s.key = json_extract(p.value, '$[0]')
+      AND s."window" IS NOT NULL
+      AND s.session || char(31) || s."window" NOT IN (SELECT value FROM json_each(:without))
+    ORDER BY s.at DESC LIMIT :most) AS one
+ WHERE EXISTS (
+    SELECT 1 FROM seen AS o INDEXED BY seen_window
+    WHERE o.scope = :scope AND o.reader = :reader AND o.session = one.session
+      AND o."window" = one."window" AND o.key = json_extract(p.value, '$[1]')
+      AND o."window" IS NOT NULL))
+FROM json_each(:pairs) AS p;
+
+-- name: delete_window
+-- What a reader had kept about a window, before it is kept anew.
+DELETE FROM seen WHERE scope = ? AND reader = ? AND session = ? AND "window" = ?
+ AND "window" IS NOT NULL;
+
 -- name: get_uncondensed
 -- The oldest active episodes from before a time.
 SELECT scope, id, version, seq, kind, key, state, pinned, trust, strength, occurred_at, recorded_at,
@@ -428,18 +565,21 @@ INSERT INTO answer (scope, question, collaborator, sources, body) VALUES (?, ?, 
 ON CONFLICT (scope, question) DO UPDATE SET body = excluded.body;
 
 -- name: undone_groups
--- Per undone group among these, the greatest seq of the episodes its links named. Left to itself
--- the planner reads every change of the scope: it takes ten rows to share one.
-SELECT c.group_id, coalesce(max(r.seq), 0)
+-- Per undone group among these, the greatest seq of the episodes its links named, or else what the
+-- run could know. Left to itself the planner reads every change of the scope: it takes ten rows to
+-- share one.
+SELECT c.group_id, coalesce(max(r.seq), max(n.counter), 0)
 FROM json_each(:ids) AS i
 CROSS JOIN change AS c INDEXED BY change_undone
  ON c.scope = :scope AND c.phase = :phase AND c.group_id = i.value AND c.undone_by IS NOT NULL
+CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run AND n.kind NOT IN ('undo', 'redo')
 LEFT JOIN record AS r ON r.scope = c.scope AND r.id IN (c.first, c.second) AND r.kind = 'episode'
 GROUP BY c.group_id;
 
 -- name: undone_sources
 -- The episodes that undone groups of a phase had changed.
 SELECT DISTINCT c.first FROM change AS c INDEXED BY change_undone
+CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run AND n.kind NOT IN ('undo', 'redo')
 WHERE c.scope = :scope AND c.phase = :phase AND c.undone_by IS NOT NULL
   AND c.relation = 'record' AND c.operation = 'edit';
 
@@ -493,9 +633,9 @@ ORDER BY +id;
 -- name: insert_run
 -- A run's row.
 INSERT INTO run (scope, number, kind, status, clock, settings, input, input_digest, output_digest,
-                 report)
+                 report, counter)
 VALUES (:scope, :number, :kind, :status, :clock, :settings, :input, :input_digest, :output_digest,
-        :report);
+        :report, :counter);
 
 -- name: update_report
 -- A run's status and report.
@@ -511,12 +651,21 @@ SELECT report FROM run WHERE scope = :scope AND number = :number;
 
 -- name: get_run
 -- One run.
-SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, input
+SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, input,
+       compacted
 FROM run WHERE scope = :scope AND number = :number;
+
+-- name: held_run
+-- The plan that waits for a person.
+SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, input,
+       compacted
+FROM run INDEXED BY run_status
+WHERE scope = :scope AND kind = 'deep' AND status = 'held' ORDER BY number DESC LIMIT 1;
 
 -- name: list_runs
 -- The latest runs.
-SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, NULL
+SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, NULL,
+       compacted
 FROM run WHERE scope = :scope AND number > 0 ORDER BY number DESC LIMIT :count;
 
 -- name: unfinished_ingest
@@ -547,6 +696,22 @@ UPDATE change SET undone_by = :by
 WHERE scope = :scope AND run = :run AND undone_by IS NULL
   AND (:whole OR phase || '/' || group_kind || '/' || group_id IN (
     SELECT value FROM json_each(:groups)));
+
+-- name: undone_by_run
+-- The runs of which an undo took something back.
+SELECT DISTINCT c.run FROM json_each(:groups) AS i
+CROSS JOIN change AS c INDEXED BY change_undone
+ ON c.scope = :scope AND c.phase = json_extract(i.value, '$[0]')
+ AND c.group_id = json_extract(i.value, '$[1]') AND c.undone_by IS NOT NULL
+WHERE c.undone_by = :by AND c.run <> :by;
+
+-- name: mark_standing
+-- What an undo took back of a run stands again.
+UPDATE change SET undone_by = NULL WHERE scope = :scope AND run = :run AND undone_by = :by;
+
+-- name: mark_settled
+-- The changes of a redo: an undo and its redo cancel out, and nothing builds on them.
+UPDATE change SET undone_by = run WHERE scope = :scope AND run = :run;
 
 -- name: any_standing
 -- Whether a change of a run is not undone.
@@ -666,16 +831,17 @@ ON CONFLICT DO NOTHING;
 
 -- name: dump_run
 -- A scope's rows of run, for an export.
-SELECT scope, number, kind, status, clock, settings, input, input_digest, output_digest, report
+SELECT scope, number, kind, status, clock, settings, input, input_digest, output_digest, report,
+    counter, compacted
 FROM run WHERE scope = :scope
 ORDER BY number;
 
 -- name: load_run
 -- A row of run from an export; nothing where it is there.
 INSERT INTO run (scope, number, kind, status, clock, settings, input, input_digest, output_digest,
-    report)
+    report, counter, compacted)
 VALUES (:scope, :number, :kind, :status, :clock, :settings, :input, :input_digest, :output_digest,
-    :report)
+    :report, :counter, :compacted)
 ON CONFLICT DO NOTHING;
 
 -- name: dump_change

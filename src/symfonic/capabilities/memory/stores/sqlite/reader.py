@@ -16,7 +16,7 @@ from symfonic.capabilities.memory.records import (
     to_microseconds,
 )
 from symfonic.capabilities.memory.retention import RetentionPolicy
-from symfonic.capabilities.memory.store import Hit, PendingRow, ScopeState
+from symfonic.capabilities.memory.store import Hit, PendingRow, ScopeState, Sighting
 from symfonic.capabilities.memory.stores.sqlite.rows import (
     CONTEXT_SPAN,
     HOUR,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.records import Kind, Link, LinkKind, Plain, Seen
     from symfonic.capabilities.memory.scope import Scope
-    from symfonic.capabilities.memory.store import JournalRow, RunRow
+    from symfonic.capabilities.memory.store import ExpiryRule, JournalRow, RunRow, Window
     from symfonic.capabilities.memory.stores.sqlite.connection import Connection
 
 TALLY_CAP = 1000
@@ -44,6 +44,10 @@ TALLY_CAP = 1000
 
 DEGREE_CAP = 1000
 """The links of a record that its degree counts: a hub beyond it is damped as one of this size."""
+
+
+EXPIRING_CAP = 1_000_000
+"""How many records that are due to be archived are counted."""
 
 
 class SQLiteReader:
@@ -244,6 +248,58 @@ class SQLiteReader:
             ]
         return found
 
+    def windows(self, windows: Sequence[Window], *, length: int, until: datetime) -> list[Sighting]:
+        bound: dict[str, Any] = {
+            "scope": self._path, "windows": array(windows), "length": length,
+            "until": to_microseconds(until),
+        }  # fmt: skip
+        return [
+            Sighting(session=row[0], position=row[1], link=to_link(row[2:]))
+            for row in self._db.rows("get_windows", bound)
+        ]
+
+    def kept_windows(self, reader: str, windows: Sequence[Window]) -> list[Seen]:
+        bound = {"scope": self._path, "reader": reader, "windows": array(windows)}
+        return [to_seen(row) for row in self._db.rows("kept_windows", bound)]
+
+    def shared_windows(
+        self,
+        reader: str,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        without: Sequence[Window],
+        most: int,
+    ) -> dict[tuple[str, str], int]:
+        keys = sorted({key for pair in pairs for key in pair})
+        size = self.window_counts(reader, keys, without=without, most=TALLY_CAP)
+        rarer_first = [sorted(pair, key=lambda key: (size[key], key)) for pair in pairs]
+        bound = {
+            "scope": self._path, "reader": reader, "without": _places(without),
+            "pairs": array(rarer_first), "most": min(most, LARGEST),
+        }  # fmt: skip
+        rows = self._numbers("shared_windows", bound)
+        return {pair: count for pair, (_, _, count) in zip(pairs, rows, strict=True)}
+
+    def window_counts(
+        self, reader: str, keys: Sequence[str], *, without: Sequence[Window], most: int
+    ) -> dict[str, int]:
+        bound = {
+            "scope": self._path, "reader": reader, "keys": array(keys),
+            "without": _places(without), "most": min(most, LARGEST),
+        }  # fmt: skip
+        return dict(self._numbers("window_counts", bound))
+
+    def expiring(self, rule: ExpiryRule, *, limit: int) -> tuple[list[Record], int]:
+        before = to_microseconds(rule.before)
+        bound = {
+            "scope": self._path, "phase": rule.phase, "before": before,
+            "before_hour": before // HOUR, "weaker_than": rule.weaker_than,
+            "count": min(max(limit, 1), LARGEST), "most": min(EXPIRING_CAP, LARGEST),
+        }  # fmt: skip
+        rows = self._db.rows(f"expiring_{rule.name}", bound)
+        found = [to_record(row) for row in rows]
+        return found[:limit], rows[0][18] if rows else 0
+
     def uncondensed(self, *, before: datetime, limit: int) -> tuple[list[Record], int]:
         bound = {"scope": self._path, "before": to_microseconds(before)}
         total: int = self._db.execute("count_uncondensed", bound).fetchone()[0]
@@ -331,6 +387,10 @@ class SQLiteReader:
         bound = {"scope": self._path, "count": min(limit, LARGEST)}
         return [to_run(row) for row in self._db.rows("list_runs", bound)]
 
+    def held(self) -> RunRow | None:
+        row = self._db.execute("held_run", {"scope": self._path}).fetchone()
+        return None if row is None else to_run(row)
+
     def journal(self, run: int) -> list[JournalRow]:
         return [
             to_journal(r) for r in self._db.rows("get_changes", {"scope": self._path, "run": run})
@@ -390,6 +450,11 @@ class SQLiteReader:
 
     def _numbers(self, name: str, bound: dict[str, Any]) -> list[tuple[Any, ...]]:
         return self._db.rows(name, bound)
+
+
+def _places(windows: Sequence[Window]) -> str:
+    """Windows as the statements name one: session and number, with a separator no text holds."""
+    return array([f"{session}\x1f{number}" for session, number in windows])
 
 
 def _names(later: tuple[Any, ...], created: set[str]) -> bool:

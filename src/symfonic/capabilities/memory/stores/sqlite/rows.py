@@ -59,7 +59,7 @@ def to_seen(row: Sequence[Any]) -> Seen:
     return Seen(
         episode=RecordId(row[0]), reader=row[1], kind=row[2], key=row[3], session=row[4],
         at=from_microseconds(row[5]), ok=None if row[6] is None else bool(row[6]), score=row[7],
-        body=json.loads(row[8]) if row[8] else {},
+        body=json.loads(row[8]) if row[8] else {}, window=row[9] if len(row) > 9 else None,
     )  # fmt: skip
 
 
@@ -77,6 +77,7 @@ def to_run(row: Sequence[Any]) -> RunRow:
         number=row[0], scope=row[1], kind=row[2], status=row[3], clock=from_microseconds(row[4]),
         input_digest=row[5], digest=row[6], settings=json.loads(row[7]),
         report=json.loads(row[8]), plan=json.loads(row[9]) if row[9] else {},
+        compacted=bool(row[10]) if len(row) > 10 else False,
     )  # fmt: skip
 
 

@@ -185,7 +185,8 @@ class SQLiteStore:
                 "insert_run",
                 {"scope": scope.path, "number": number, "kind": "ingest", "status": "planned",
                  "clock": to_microseconds(now), "settings": "{}", "input": None,
-                 "input_digest": source, "output_digest": "", "report": json.dumps(report)},
+                 "input_digest": source, "output_digest": "", "report": json.dumps(report),
+                 "counter": state.counter},
             )  # fmt: skip
             self._advance(state, run_count=number)
         return IngestMark(number=number)
@@ -249,11 +250,26 @@ class SQLiteStore:
         self._checkpoint("PASSIVE")
         return number
 
-    def save_plan(self, scope: Scope, commit: Commit) -> int:
+    def save_plan(self, scope: Scope, commit: Commit, *, held: bool = False) -> int:
         with self._writing(scope) as state:
             number = state.run_count + 1
-            writing.write_plan(self._db, state, commit, number=number)
+            there = self._db.execute("held_run", {"scope": scope.path}).fetchone()
+            if held and there is not None:
+                writing.abandon(self._db, scope.path, there[0])
+            writing.write_plan(self._db, state, commit, number=number, held=held)
         return number
+
+    def drop_plan(self, scope: Scope, number: int) -> None:
+        with self._writing(scope):
+            row = self._db.execute("get_run", {"scope": scope.path, "number": number}).fetchone()
+            status = None if row is None else to_run(row).status
+            if status not in {"planned", "held"} or to_run(row).kind == "ingest":
+                raise RecordNotFound(
+                    f"The run {scope.path}#{number} is {status or 'not there'}; only a kept plan "
+                    "can be dropped. 'symfonic-memory runs' lists them.",
+                    run=f"{scope.path}#{number}",
+                )
+            writing.abandon(self._db, scope.path, number)
 
     def load_plan(self, scope: Scope, number: int) -> Commit:
         with self.snapshot(scope) as reader:
@@ -273,9 +289,10 @@ class SQLiteStore:
         with self._writing(scope) as state:
             leasing.check_fence(self._db, lease)
             row = self._db.execute("get_run", {"scope": scope.path, "number": number}).fetchone()
-            if to_run(row).status not in {"planned", "held"}:
+            status = to_run(row).status
+            if status not in {"planned", "held"}:
                 raise RecordNotFound(f"The run {scope.path}#{number} is no longer planned.")
-            writing.check_plan(self._db, state, commit, number=number)
+            writing.check_plan(self._db, state, commit, number=number, held=status == "held")
             writing.check_versions(self._db, scope, commit)
             bound = {"scope": scope.path, "run": number, "number": number}
             self._db.execute("delete_changes", {"scope": scope.path, "run": number})
@@ -422,9 +439,9 @@ def _decode_plan(plan: Mapping[str, Any], row: Any, changes: tuple[Change, ...])
         seen=tuple(
             Seen(
                 episode=RecordId(e), reader=r, kind=k, key=key, session=s,
-                at=from_microseconds(at), ok=ok, score=score, body=body,
+                at=from_microseconds(at), ok=ok, score=score, body=body, window=window,
             )
-            for e, r, k, key, s, at, ok, score, body in plan["seen"]
+            for e, r, k, key, s, at, ok, score, body, window in plan["seen"]
         ),
         answers=tuple(
             Answer(question=q, collaborator=c, sources=tuple(s), body=b)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, is_dataclass, replace
 from datetime import timedelta
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,7 @@ from symfonic.capabilities.memory.records import (
     Use,
 )
 from symfonic.capabilities.memory.scope import Scope
-from symfonic.capabilities.memory.store import Answer, Commit, MemoryReader
+from symfonic.capabilities.memory.store import Answer, Commit, ExpiryRule, MemoryReader
 from symfonic.capabilities.memory.testing.builders import NOW, make_entity, make_episode, make_link
 from symfonic.capabilities.memory.testing.contract.base import (
     CHILD,
@@ -39,12 +40,13 @@ from symfonic.capabilities.memory.testing.contract.base import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from symfonic.capabilities.memory.store import MemoryStore
 
 HOUR = (NOW - EPOCH) // timedelta(hours=1) - 1
 LONG_AGO = NOW - timedelta(days=400)
+FAR = NOW + timedelta(days=400)
 
 ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "state": lambda r, _, __: r.state.path,
@@ -69,6 +71,17 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "uses": lambda r, ids, _: r.uses(ids, until=NOW, per_record=9),
     "uncondensed": lambda r, _, __: r.uncondensed(before=NOW, limit=100),
     "answers": lambda r, _, __: r.answers([f"q-{scope.path}" for scope in SCOPES]),
+    "windows": lambda r, _, __: r.windows([("s1", 0)], length=20, until=NOW),
+    "kept_windows": lambda r, _, __: r.kept_windows("pairs", [("s1", 0)]),
+    "window_counts": lambda r, _, __: _counted(
+        r.window_counts("pairs", _ends(), without=(), most=9)
+    ),
+    "shared_windows": lambda r, _, __: _counted(
+        r.shared_windows("pairs", list(combinations(_ends(), 2)), without=(), most=9)
+    ),
+    "expiring": lambda r, _, __: r.expiring(
+        ExpiryRule(name="old", phase="old", before=FAR), limit=9
+    ),
     "undone": lambda r, ids, _: r.undone("old", ids),
     "undone_sources": lambda r, _, __: r.undone_sources("old"),
     "told_count": lambda r, _, __: r.state.path if r.told_count() else "",
@@ -83,6 +96,7 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "session_episodes": lambda r, _, __: r.session_episodes("s1"),
     "all_records": lambda r, _, __: r.all_records(),
     "run": lambda r, _, __: [r.run(n).scope for n in (1, 2)],
+    "held": lambda r, _, __: r.held(),
     "runs": lambda r, _, __: r.runs(limit=100),
     "journal": lambda r, _, __: [r.journal(n) for n in (1, 2)],
     "dependents": lambda r, _, __: r.dependents(1, [str(SETUP)]),
@@ -96,6 +110,14 @@ OF_ANCESTORS_TOO = {"visible_salts", "records", "search", "neighbours"}
 
 def _keys() -> list[str]:
     return [f"key-{scope.path}" for scope in SCOPES]
+
+
+def _ends() -> list[str]:
+    return sorted(f"{end}-{scope.path}" for scope in SCOPES for end in ("left", "right"))
+
+
+def _counted(counts: Mapping[Any, int]) -> list[Any]:
+    return [key for key, count in counts.items() if count]
 
 
 def _name(scope: Scope, what: str) -> str:
@@ -125,12 +147,20 @@ def fill(store: MemoryStore, scope: Scope) -> None:
     answer = Answer(
         question=f"q-{scope.path}", collaborator="c", sources=(first.id,), body=scope.path
     )
+    windows = [
+        Seen(
+            episode=first.id, reader="pairs", kind="window", key=f"{end}-{scope.path}",
+            session="s1", window=0, at=first.at,
+        )
+        for end in ("left", "right")
+    ]  # fmt: skip
     commit(
-        store, seen=(seen,), answers=(answer,), scope=scope,
+        store, seen=(seen, *windows), answers=(answer,), scope=scope,
         queue={"reading": (first.id, second.id)},
     )  # fmt: skip
     use = Use(record=first.id, hour=HOUR, kind="recalled", weight=1.0)
     store.add_uses(scope, [use], subscriptions=SUBSCRIPTIONS)
+    store.save_plan(scope, Commit(kind="deep", clock=NOW), held=True)
 
 
 def plain(value: object) -> str:

@@ -1,0 +1,106 @@
+"""Archive what has ended or faded, reversibly, and only what nobody would look for.
+
+Memory that never lets go drowns what is current in what was. But a job that hides the wrong thing
+is worse than none: so nothing is deleted, what people said is never hidden by age alone unless a
+deployment asks for it, and what anybody used, noted or changed lately stays. Archived records
+remain evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from symfonic.capabilities.memory.changes import Group, edit_record
+from symfonic.capabilities.memory.outcome import Ran
+from symfonic.capabilities.memory.phase import Phase
+from symfonic.capabilities.memory.policy import window_start
+from symfonic.capabilities.memory.store import ExpiryRule
+from symfonic.capabilities.memory.strength import log_strength_at, strength_at
+
+if TYPE_CHECKING:
+    from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.records import Record
+    from symfonic.capabilities.memory.view import View
+
+NAME: Final = "expire"
+
+
+def expire() -> Phase:
+    """A phase archiving working notes past their expiry, ended facts, weak derived records, and
+    episodes past ``episode_days`` where a deployment sets it.
+
+    Never declines. What counts as weak, and for how long a record is left in peace, is the
+    retention policy's; a pass archives at most ``expire_max_records_per_run``, longest due first.
+    Pinned records, identity facts, decided procedures and what a visible record rests on stay.
+    """
+    return Phase(name=NAME, settings={}, reading={}, propose=_propose)
+
+
+def _propose(view: View) -> Ran:
+    most = view.limits.expire_max_records_per_run
+    changes: list[Change] = []
+    counts: dict[str, int] = {}
+    looked_at = 0
+    for rule in _rules(view):
+        found, total = view.expiring(rule, limit=most - len(changes))
+        looked_at += total
+        due = [record for record in found if rule.name != "weak" or _is_weak(view, record)]
+        counts[rule.name] = len(due)
+        changes += [change for record in due if (change := _archived(view, rule, record))]
+    return Ran(
+        changes=tuple(changes),
+        looked_at=looked_at,
+        left=looked_at - len(changes),
+        counts=counts,
+    )
+
+
+def _rules(view: View) -> list[ExpiryRule]:
+    kept, now = view.retention, view.now
+    grace = window_start(now, kept.grace_days * 24)
+    weak = log_strength_at(kept.archive_threshold, now, view.half_life_hours)
+    rules = [
+        ExpiryRule(name="notes", phase=NAME, before=now),
+        ExpiryRule(name="facts", phase=NAME, before=grace),
+        ExpiryRule(name="weak", phase=NAME, before=grace, weaker_than=weak),
+    ]
+    if kept.episode_days is not None:
+        oldest = window_start(now, kept.episode_days * 24)
+        rules.append(ExpiryRule(name="old", phase=NAME, before=oldest))
+    return rules
+
+
+def _is_weak(view: View, record: Record) -> bool:
+    """The stored number is compared first, rounded; what is read decides."""
+    now = strength_at(record.strength, view.now, view.half_life_hours)
+    return now < view.retention.archive_threshold
+
+
+def _archived(view: View, rule: ExpiryRule, record: Record) -> Change | None:
+    group = Group(phase=NAME, kind="archive", id=record.id)
+    return edit_record(
+        group, record, replace(record, state="archived"), _reason(view, rule, record)
+    )
+
+
+def _reason(view: View, rule: ExpiryRule, record: Record) -> str:
+    match rule.name:
+        case "notes":
+            return f"It expired at {_when(record)}."
+        case "facts":
+            return f"It was true until {_when(record)}, and {view.retention.grace_days} days more."
+        case "weak":
+            now = strength_at(record.strength, view.now, view.half_life_hours)
+            return (
+                f"Its strength is {now:.3f}, below {view.retention.archive_threshold:g}, and "
+                f"nobody used or changed it for {view.retention.grace_days} days."
+            )
+        case "old":
+            age = (view.now - record.at) // timedelta(days=1)
+            return f"It is {age} days old; episodes are kept for {view.retention.episode_days}."
+
+
+def _when(record: Record) -> str:
+    return "" if record.until is None else record.until.isoformat(timespec="minutes")

@@ -1,0 +1,264 @@
+"""Link what is spoken of together: two entities seen in several windows of conversation.
+
+Who asks about a customer next asks about the person there, the product and the open order, although
+no single turn names them all. Counting needs many sessions side by side, which no turn has.
+
+The unit is a *window*, twenty consecutive positions of one session: a turn is too short to hold two
+names, and a session so long that everything meets everything. What a window holds is kept, so that
+a later run counts a pair without reading history again; a window that changed is counted anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
+
+from symfonic.capabilities.memory.changes import Group, add_link, remove_link
+from symfonic.capabilities.memory.outcome import Declined, Ran
+from symfonic.capabilities.memory.phase import Phase
+from symfonic.capabilities.memory.policy import check
+from symfonic.capabilities.memory.records import EPOCH, Link, RecordId, Seen, rounded
+from symfonic.capabilities.memory.store import Direction
+from symfonic.capabilities.memory.view import window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.collaborators import CooccurrenceRule
+    from symfonic.capabilities.memory.store import Sighting, Window
+    from symfonic.capabilities.memory.view import View
+
+NAME: Final = "link_cooccurring"
+
+STRONGEST: Final = 20
+"""How many entities of a window count, those mentioned most often first: a pasted list of a hundred
+names says nothing about any two of them, and would make five thousand pairs."""
+
+_ALL: Final = 1000
+
+Pair: TypeAlias = tuple[RecordId, RecordId]
+
+
+def link_cooccurring(rule: CooccurrenceRule | None) -> Phase:
+    """A phase linking entities that were mentioned in the same windows.
+
+    Declines where no source of mentions is composed. ``min_co_count`` is the number of distinct
+    windows, at least 2: one conversation is a coincidence. An entity keeps its ``hub_degree``
+    strongest links by association: the count over the geometric mean of both ends' windows, so a
+    name that is in everything is associated with little. Of a name's windows as many of the newest
+    are counted, for the same reason.
+
+    Raises ``PolicyError`` for a count out of its range.
+    """
+    least = 0 if rule is None else check("synthetic_link_min_co_count", rule.min_co_count)
+
+    def propose(view: View) -> Ran | Declined:
+        if rule is None:
+            reason = "There is no source of mentions: the entity linker is off."
+            return Declined(reason=reason, knob="enable_entity_linker")
+        return _Counting(view=view, least=least).propose()
+
+    settings = {"synthetic_link_min_co_count": least}
+    return Phase(
+        name=NAME,
+        reads_mentions=True,
+        cap=lambda limits: limits.cooccurrence_max_episodics_per_run,
+        settings=settings,
+        reading=settings,
+        propose=propose,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counting:
+    """One pass of the rule."""
+
+    view: View
+    least: int
+
+    def propose(self) -> Ran:
+        view = self.view
+        episodes = view.unread(NAME)
+        touched = {w for episode in episodes if (w := window_of(episode)) is not None}
+        sightings = view.windows(touched)
+        now = {window: _strongest(sightings.get(window, [])) for window in sorted(touched)}
+        before: defaultdict[Window, list[RecordId]] = defaultdict(list)
+        for row in view.kept_windows(NAME, touched):
+            if row.window is not None and row.key:
+                before[row.session, row.window].append(RecordId(row.key))
+        counted = {window: _pairs(members) for window, members in now.items()}
+        pairs = {pair for found in counted.values() for pair in found}
+        pairs |= {pair for members in before.values() for pair in _pairs(members)}
+        links = self._links({end for pair in pairs for end in pair})
+        wanted = self._wanted(pairs, counted, sightings, links)
+        kept = self._strongest_links(wanted, links, now)
+        changes = self._changes(pairs, kept, links)
+        speaking = _speaking(counted, sightings)
+        return Ran(
+            changes=tuple(changes),
+            looked_at=len(episodes),
+            counts={
+                "windows": len(touched),
+                "pairs": len(pairs),
+                "below_threshold": len(pairs - wanted.keys()),
+                "weaker_than_kept": len(wanted.keys() - kept.keys()),
+                "linked": sum(change.operation == "add" for change in changes),
+                "removed": sum(change.operation == "remove" for change in changes),
+            },
+            seen=tuple(row for w in sorted(touched) for row in _rows(w, now[w], sightings, before)),
+            evidence={c.group.id: speaking.get(_ends(c), frozenset()) for c in changes},
+        )
+
+    @property
+    def most(self) -> int:
+        """How many windows of one name are counted; never fewer than the threshold asks for."""
+        return max(self.view.limits.hub_degree, self.least)
+
+    def _links(self, ends: set[RecordId]) -> dict[Pair, Link]:
+        """The links that these entities have now."""
+        found: dict[Pair, Link] = {}
+        for direction in get_args(Direction):
+            for link in self.view.links(
+                ends, kinds=("co_occurred",), direction=direction, per_record=_ALL
+            ):
+                found[link.source, link.target] = link
+        return found
+
+    def _wanted(
+        self,
+        pairs: set[Pair],
+        counted: Mapping[Window, list[Pair]],
+        sightings: Mapping[Window, list[Sighting]],
+        links: Mapping[Pair, Link],
+    ) -> dict[Pair, Link]:
+        """The links of the pairs that stand in enough windows: this pass's, and those kept."""
+        here: Counter[Pair] = Counter()
+        latest: dict[Pair, datetime] = {}
+        for window, found in counted.items():
+            at = max((row.link.at for row in sightings.get(window, ())), default=EPOCH)
+            for pair in found:
+                here[pair] += 1
+                latest[pair] = max(at, latest.get(pair, at))
+        earlier = self.view.shared_windows(NAME, pairs, without=counted, most=self.most)
+        wanted: dict[Pair, Link] = {}
+        for pair in sorted(pairs):
+            count = min(here[pair] + earlier.get(pair, 0), self.most)
+            if count >= self.least:
+                at = max(latest.get(pair, EPOCH), links[pair].at if pair in links else EPOCH)
+                wanted[pair] = Link(
+                    source=pair[0], kind="co_occurred", target=pair[1], count=count, at=at
+                )
+        return wanted
+
+    def _strongest_links(
+        self,
+        wanted: Mapping[Pair, Link],
+        links: Mapping[Pair, Link],
+        now: Mapping[Window, list[RecordId]],
+    ) -> dict[Pair, Link]:
+        """Of the links that are there or wanted, those among the strongest of both ends."""
+        together = {**links, **wanted}
+        of_end: defaultdict[RecordId, list[Pair]] = defaultdict(list)
+        for pair in together:
+            for end in pair:
+                of_end[end].append(pair)
+        degree = self.view.limits.hub_degree
+        crowded = sorted(end for end, found in of_end.items() if len(found) > degree)
+        if not crowded:
+            return together
+        ends = {end for hub in crowded for pair in of_end[hub] for end in pair}
+        here = Counter(end for members in now.values() for end in members)
+        earlier = self.view.window_counts(NAME, ends, without=now, most=self.most)
+        windows = {end: min(here[end] + earlier.get(end, 0), self.most) for end in ends}
+        dropped: set[Pair] = set()
+        for hub in crowded:
+            ranked = sorted(
+                (-_association(together[pair].count, windows[pair[0]], windows[pair[1]]), pair)
+                for pair in of_end[hub]
+            )
+            dropped.update(pair for _, pair in ranked[degree:])
+        return {pair: link for pair, link in together.items() if pair not in dropped}
+
+    def _changes(
+        self, pairs: set[Pair], kept: Mapping[Pair, Link], links: Mapping[Pair, Link]
+    ) -> list[Change]:
+        changes: list[Change] = []
+        for pair in sorted(pairs | kept.keys() | links.keys()):
+            group = Group(phase=NAME, kind="pair", id="+".join(pair))
+            old, new = links.get(pair), kept.get(pair)
+            if new is not None and pair in pairs and new.count < self.least:
+                new = None
+            if new is None:
+                if old is not None:
+                    why = "They stand together in too few windows, or others are closer."
+                    changes.append(remove_link(group, pair[0], "co_occurred", pair[1], why))
+            elif old is None or (old.count, old.at) != (new.count, new.at):
+                why = f"They were spoken of together in {new.count} windows of conversation."
+                changes.append(add_link(group, new, why))
+        return changes
+
+
+def _strongest(sightings: Iterable[Sighting]) -> list[RecordId]:
+    """The entities of a window, those in most of its episodes first; at most ``STRONGEST``."""
+    count = Counter(row.link.target for row in sightings)
+    ranked = sorted(count, key=lambda entity: (-count[entity], entity))
+    return ranked[:STRONGEST]
+
+
+def _pairs(members: Iterable[RecordId]) -> list[Pair]:
+    """Each two of a window's few members, the smaller id first."""
+    return list(combinations(sorted(members), 2))
+
+
+def _association(count: int, windows: int, others: int) -> float:
+    return rounded(count / math.sqrt(max(windows, count) * max(others, count)))
+
+
+def _speaking(
+    counted: Mapping[Window, list[Pair]], sightings: Mapping[Window, list[Sighting]]
+) -> dict[Pair, frozenset[RecordId]]:
+    """Per pair, the episodes of this pass's windows that mention one of the two."""
+    found: defaultdict[Pair, set[RecordId]] = defaultdict(set)
+    for window, pairs in counted.items():
+        of_entity: defaultdict[RecordId, set[RecordId]] = defaultdict(set)
+        for row in sightings.get(window, ()):
+            of_entity[row.link.target].add(row.link.source)
+        for pair in pairs:
+            found[pair] |= of_entity[pair[0]] | of_entity[pair[1]]
+    return {pair: frozenset(episodes) for pair, episodes in found.items()}
+
+
+def _ends(change: Change) -> Pair:
+    return RecordId(str(change.row[0])), RecordId(str(change.row[2]))
+
+
+def _rows(
+    window: Window,
+    members: list[RecordId],
+    sightings: Mapping[Window, list[Sighting]],
+    before: Mapping[Window, list[RecordId]],
+) -> list[Seen]:
+    """What is kept of a window: a row for each member; nothing where that is what is kept."""
+    if sorted(members) == sorted(before.get(window, ())):
+        return []
+    first: dict[RecordId, Sighting] = {}
+    for row in sightings.get(window, ()):
+        first.setdefault(row.link.target, row)
+    found = [
+        Seen(
+            episode=first[entity].link.source, reader=NAME, kind="window", key=entity,
+            session=window[0], window=window[1], at=first[entity].link.at,
+        )
+        for entity in sorted(members)
+    ]  # fmt: skip
+    return found or [
+        Seen(
+            episode=RecordId(""), reader=NAME, kind="nothing", key="", session=window[0],
+            window=window[1], at=EPOCH, score=0.0,
+        )
+    ]  # fmt: skip

@@ -1,0 +1,219 @@
+"""What an undo or a redo takes back, and what stands in its way.
+
+Groups go whole. What later groups build on is not taken away under them: they are named, or with
+``cascade`` they go first, in one run. A redo takes back an undo, and what had been undone stands
+again under its own run's number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symfonic.capabilities.memory.errors import UndoRefused
+from symfonic.capabilities.memory.undo import inverse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.store import JournalRow, MemoryReader, RunRow
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """The changes that take something back, the rows they were planned from, and what it was.
+
+    ``undoes`` are (run, group) pairs and ``restores`` the undo that a redo takes back.
+    """
+
+    changes: tuple[Change, ...]
+    read: tuple[tuple[str | int, ...], ...]
+    undoes: tuple[tuple[int, str], ...]
+    restores: int | None = None
+
+    @property
+    def runs(self) -> list[int]:
+        """The runs it takes something of back, the latest first."""
+        return sorted({number for number, _ in self.undoes}, reverse=True)
+
+
+def plan_undo(
+    reader: MemoryReader, number: int, *, groups: Sequence[str], cascade: bool
+) -> TakenBack:
+    """Take back a run, or some of its groups; with ``cascade`` also all that builds on them.
+
+    Raises ``UndoRefused``, naming the later groups that build on what is to be undone.
+    """
+    rows = _chosen(reader, reader.run(number), reader.journal(number), groups)
+    wanted = {(number, str(row.change.group)) for row in rows}
+    dependents = _dependents(reader, wanted)
+    if dependents and not cascade:
+        raise _refused(reader.state.path, number, sorted(dependents))
+    while dependents:
+        wanted |= dependents
+        dependents = _dependents(reader, wanted)
+    for run in sorted({run for run, _ in wanted} - {number}):
+        rows += [
+            row for row in reader.journal(run)
+            if row.undone_by is None and (run, str(row.change.group)) in wanted
+        ]  # fmt: skip
+    rows.sort(key=lambda row: (row.run, row.seq))
+    return _taken_back(reader, rows, undoes=wanted)
+
+
+def plan_redo(reader: MemoryReader, number: int) -> TakenBack:
+    """Take back an undo, named by its own number or by the run it had undone.
+
+    Raises ``UndoRefused`` where nothing is undone, where what came later builds on the undo, and
+    for a person's decision, which only a person makes again.
+    """
+    path = reader.state.path
+    undo = _undo_of(reader, number)
+    rows = [row for row in reader.journal(undo) if row.undone_by is None]
+    name = f"{path}#{undo}"
+    if not rows:
+        raise UndoRefused(f"There is nothing left to redo in {name}.", run=name)
+    groups = {(undo, str(row.change.group)) for row in rows}
+    later = _dependents(reader, groups)
+    if later:
+        raise _refused(path, undo, sorted(later), verb="redone")
+    _check_there(reader, rows, name)
+    approved = [row for row in rows if row.before.get("status") == "approved"]
+    if approved:
+        i = approved[0].change.row[0]
+        raise UndoRefused(
+            f"{name} took back the approval of {i}, and only a person approves. Decide again: "
+            f"symfonic-memory drafts approve {i} --scope {path}",
+            run=name,
+        )
+    return _taken_back(reader, rows, undoes=groups, restores=undo)
+
+
+def _taken_back(
+    reader: MemoryReader,
+    rows: Sequence[JournalRow],
+    *,
+    undoes: Iterable[tuple[int, str]],
+    restores: int | None = None,
+) -> TakenBack:
+    changes = tuple(inverse(reader, rows))
+    there = {record.id: record for record in reader.records([str(c.row[0]) for c in changes])}
+    own = reader.state.path
+    return TakenBack(
+        changes=changes,
+        read=tuple((i, there[i].version) for i in sorted(there) if there[i].scope == own),
+        undoes=tuple(sorted(undoes)),
+        restores=restores,
+    )
+
+
+def _dependents(reader: MemoryReader, wanted: set[tuple[int, str]]) -> set[tuple[int, str]]:
+    """The groups outside ``wanted`` that build on one in it."""
+    found: set[tuple[int, str]] = set()
+    for run in sorted({run for run, _ in wanted}):
+        found.update(reader.dependents(run, sorted(g for number, g in wanted if number == run)))
+    return found - wanted
+
+
+def _chosen(
+    reader: MemoryReader, run: RunRow, journal: Sequence[JournalRow], groups: Sequence[str]
+) -> list[JournalRow]:
+    """The journal rows to undo. Raises ``UndoRefused`` where there is nothing to take back."""
+    name = f"{reader.state.path}#{run.number}"
+    if run.status not in {"committed", "undone"}:
+        raise UndoRefused(f"The run {name} is {run.status}; only a committed run can be undone.")
+    if run.kind == "undo":
+        raise UndoRefused(
+            f"The run {name} is itself an undo. Take it back with: symfonic-memory redo {name}",
+            run=name,
+        )
+    if run.kind == "redo":
+        undo = f"{reader.state.path}#{_restored_by(journal, run)}"
+        raise UndoRefused(f"The run {name} is a redo. Undo what it brought back: {undo}", run=name)
+    if run.compacted:
+        raise UndoRefused(
+            f"The run {name} is too old to be undone: 'compact' has dropped what was there before "
+            "it. Retention keeps that for undo_days.",
+            run=name,
+        )
+    rows = [row for row in journal if row.undone_by is None]
+    unknown = sorted(set(groups) - {str(row.change.group) for row in journal})
+    if unknown:
+        raise UndoRefused(
+            f"The run {name} has no group {unknown[0]!r}. 'symfonic-memory diff {name}' lists.",
+            groups=tuple(unknown),
+        )
+    if groups:
+        rows = [row for row in rows if str(row.change.group) in set(groups)]
+    if not rows:
+        raise UndoRefused(
+            f"There is nothing left to undo in run {name}. What an ingest brought in is taken out "
+            "with 'symfonic-memory forget'.",
+            run=name,
+        )
+    return rows
+
+
+def _restored_by(journal: Sequence[JournalRow], run: RunRow) -> int:
+    restored: list[int] = list(run.report.get("restored", ()))
+    return restored[0] if restored else journal[0].run
+
+
+def _undo_of(reader: MemoryReader, number: int) -> int:
+    """The undo that is meant: the run itself, or the last one that took some of it back."""
+    run = reader.run(number)
+    name = f"{reader.state.path}#{number}"
+    if run.compacted:
+        raise UndoRefused(f"The run {name} is too old: 'compact' has dropped its rows.", run=name)
+    if run.kind == "undo":
+        return number
+    by = [row.undone_by for row in reader.journal(number) if row.undone_by is not None]
+    if run.kind == "redo" or not by:
+        raise UndoRefused(f"Nothing of the run {name} is undone, so there is no redo.", run=name)
+    return max(by)
+
+
+def _check_there(reader: MemoryReader, rows: Sequence[JournalRow], name: str) -> None:
+    """Whether the rows still are as the undo had left them, but for what only follows."""
+    ids = sorted({str(row.change.row[0]) for row in rows if row.change.table == "record"})
+    states = reader.states(ids)
+    for row in rows:
+        if row.change.table != "record":
+            continue
+        i = str(row.change.row[0])
+        is_there = states.get(i, "forgotten") != "forgotten"
+        if is_there == (row.change.operation == "remove"):
+            why = "is there again" if is_there else "is gone"
+            raise UndoRefused(
+                f"{name} cannot be redone: the record {i} {why}, by a later run or because it was "
+                "forgotten. If another undo took it away, redo that one first.",
+                run=name,
+            )
+
+
+def _refused(
+    path: str, number: int, dependents: Sequence[tuple[int, str]], verb: str = "undone"
+) -> UndoRefused:
+    """That later groups build on what is to be taken back, and how to go on."""
+    groups = tuple(f"{path}#{run} {group}" for run, group in dependents)
+    later = sorted({run for run, _ in dependents} - {number})
+    if not later:
+        first = "Undo the whole run, or name those groups too."
+    elif len(later) == 1:
+        name = f"{path}#{later[0]}"
+        first = f"Undo {name} first: symfonic-memory undo {name}"
+    else:
+        name = f"{path}#{later[0]}..{later[-1]}"
+        last = f"{path}#{later[-1]}"
+        first = f"Undo {last} down to #{later[0]} first: symfonic-memory undo {name}"
+    if verb == "undone":
+        first += ". Or take all of it back at once with --cascade."
+    build = "1 later group builds" if len(groups) == 1 else f"{len(groups)} later groups build"
+    more = f" and {len(groups) - _SHOWN} more" if len(groups) > _SHOWN else ""
+    return UndoRefused(
+        f"{build} on what is to be {verb}: {', '.join(groups[:_SHOWN])}{more}. {first}",
+        groups=groups,
+    )
