@@ -6,6 +6,10 @@ from symfonic.capabilities.memory.ingest.claude_code_records import line_of, sai
 from symfonic.capabilities.memory.ingest.claude_code_tree import Tree
 from symfonic.capabilities.memory.ingest.turns import Context, Unreadable
 
+REVIEW = (
+    "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+    "<command-args>the login page</command-args>"
+)
 CONTEXT = Context(session="file", importer="claude_code")
 
 
@@ -33,8 +37,7 @@ def outcome(record: dict[str, Any]) -> tuple[str, tuple[str, ...], list[str]] | 
         ("<user-prompt-submit-hook>noted</user-prompt-submit-hook>\ngo", "go", None),
         ("<ide_opened_file>a.py</ide_opened_file>\nwhy?", "why?", None),
         ("<command-name>/clear</command-name>\n  <command-args></command-args>", "", "command"),
-        ("<command-message>review</command-message>\n<command-name>/review</command-name>\n"
-         "<command-args>the login page</command-args>", "/review the login page", "command"),
+        (REVIEW, "/review the login page", "command"),
         ("<bash-input>ls -l</bash-input>", "! ls -l", "command"),
         ("<bash-input></bash-input>", "", "command"),
         ("[Request interrupted by user for tool use]",
@@ -61,7 +64,7 @@ def test_many_unclosed_blocks_take_no_longer_than_their_length() -> None:
         (user("hello", isSidechain=True), "system", ("agent_prompt",)),
         (user("hello", isCompactSummary=True), "system", ("compaction_summary",)),
         (user("hello", isVisibleInTranscriptOnly=True), "system", ("compaction_summary",)),
-        (user([{"type": "text", "text": "<bash-input>hello</bash-input>"}]), "system", ("command",)),
+        (user("<bash-input>hello</bash-input>"), "system", ("command",)),
         ({"type": "summary", "message": {"content": "hello"}}, "system", ("compaction_summary",)),
         ({"type": "assistant", "message": {"content": "hello"}}, "assistant", ()),
         ({"type": "assistant", "message": {"content": "hello", "model": "<synthetic>"}}, "system",

@@ -62,7 +62,8 @@ def test_talk_with_a_sub_agent_is_a_tree_of_its_own_with_a_name() -> None:
 
 def test_what_has_no_uuid_or_is_no_record_is_passed_over() -> None:
     broken = Piece(1, 1, 0, 3, None, "{x", "not valid JSON")
-    odd = [Piece(2, 2, 3, 6, value) for value in (3, None, [], {"uuid": ""}, {"uuid": 3})]
+    values: list[Any] = [3, None, [], {"uuid": ""}, {"uuid": 3}]
+    odd = [Piece(2, 2, 3, 6, value) for value in values]
     assert tree_of([broken, *odd]) == Tree()
 
 
