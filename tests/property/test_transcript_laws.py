@@ -39,6 +39,8 @@ ODD_TEXT = st.sampled_from([
     "data:a/b;base64,QQ==",
 ])  # fmt: skip
 WORDS = st.lists(st.text(max_size=10) | ODD_TEXT, max_size=4).map("".join)
+UUIDS = st.integers(0, 30).map(str)
+SELDOM = st.integers(0, 9).map(lambda chance: chance == 5)
 IDS = st.sampled_from(["a", "b", "c", "d", "t1", "t2"])
 
 
@@ -49,11 +51,17 @@ def deep(levels: int) -> Any:
     return value
 
 
-def loosely(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Objects with these fields, each possibly missing and sometimes of any other type."""
-    odd = ANYTHING | st.just(deep(90))
-    given = {name: st.one_of(field, field, field, field, odd) for name, field in fields.items()}
-    return st.fixed_dictionaries({}, optional=given)
+@st.composite
+def loosely(draw: st.DrawFn, **fields: st.SearchStrategy[Any]) -> dict[str, Any]:
+    """Objects with these fields, each now and then missing or of any other type."""
+    given: dict[str, Any] = {}
+    for name, field in fields.items():
+        chance = draw(st.integers(0, 39))
+        if chance == 17:
+            given[name] = draw(ANYTHING | st.just(deep(90)))
+        elif chance != 23:
+            given[name] = draw(field)
+    return given
 
 
 def block(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -71,7 +79,6 @@ BLOCKS = st.one_of(
           is_error=st.booleans()),
     block("web_search_tool_result", tool_use_id=IDS, content=ANYTHING),
     block("hologram", data=ANYTHING),
-    ANYTHING,
 )  # fmt: skip
 CONTENT = WORDS | st.lists(BLOCKS, max_size=4)
 TIMES = st.sampled_from(
@@ -85,25 +92,27 @@ RECORDS = loosely(
     type=st.sampled_from(
         ["user", "assistant", "user", "assistant", "system", "summary", "progress", "attachment"]
     ),
-    uuid=IDS, parentUuid=st.none() | IDS, logicalParentUuid=IDS, sessionId=IDS, agentId=IDS,
-    isSidechain=st.booleans(), isMeta=st.booleans(), isCompactSummary=st.booleans(),
-    timestamp=TIMES, forkedFrom=loosely(sessionId=IDS, messageUuid=IDS),
+    uuid=UUIDS, parentUuid=st.none() | UUIDS, logicalParentUuid=UUIDS,
+    sessionId=st.sampled_from(["s", "z"]), agentId=IDS,
+    isSidechain=SELDOM, isMeta=SELDOM, isCompactSummary=SELDOM,
+    timestamp=TIMES, forkedFrom=st.none() | loosely(sessionId=IDS, messageUuid=IDS),
     message=loosely(id=IDS, role=st.sampled_from(["user", "assistant"]), content=CONTENT),
     attachment=loosely(type=st.just("queued_command"), prompt=CONTENT),
-    toolUseResult=loosely(backgroundTaskId=IDS), origin=loosely(kind=WORDS),
-    loglines=st.nothing(),
+    toolUseResult=st.none() | loosely(backgroundTaskId=IDS),
+    origin=st.none() | loosely(kind=WORDS),
 )  # fmt: skip
 
 
 @st.composite
 def sources(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> bytes:
     """The bytes of lines or of a list of these values, with broken lines and a cut-off end."""
-    given = draw(st.lists(values | ANYTHING, max_size=8))
+    count = draw(st.integers(0, 8))
+    given = [draw(ANYTHING if draw(st.integers(0, 19)) == 11 else values) for _ in range(count)]
     texts = [json.dumps(value, ensure_ascii=draw(st.booleans())) for value in given]
     if draw(st.booleans()):
         data = ("[" + ",\n".join(texts) + "]").encode("utf-8", "surrogatepass")
     else:
-        texts = [t[: draw(st.integers(0, len(t)))] if draw(st.integers(0, 9)) == 0 else t
+        texts = [t[: draw(st.integers(0, len(t)))] if draw(st.integers(0, 19)) == 7 else t
                  for t in texts]  # fmt: skip
         data = "".join(t + "\n" for t in texts).encode("utf-8", "surrogatepass")
     cut = draw(st.integers(0, len(data))) if draw(st.integers(0, 3)) == 0 else len(data)
