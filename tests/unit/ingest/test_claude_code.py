@@ -252,3 +252,9 @@ def test_words_beside_a_result_come_after_it_under_a_number() -> None:
 def test_an_empty_source_gives_nothing() -> None:
     assert list(read_turns(b"", format="claude_code")) == []
     assert items_of() == []
+
+
+def test_a_result_that_answers_no_call_of_the_message_under_way_is_kept_and_flagged() -> None:
+    turns = turns_of(agent("a", "m", use("t")), user("r", [result("t")], parent="a"),
+                     user("q", [result("ghost", "lost")], parent="r"))  # fmt: skip
+    assert [(t.text, t.flags) for t in turns[1:]] == [("done", ()), ("lost", ("orphan_result",))]

@@ -65,6 +65,8 @@ def test_many_unclosed_blocks_take_no_longer_than_their_length() -> None:
         (user("hello", isCompactSummary=True), "system", ("compaction_summary",)),
         (user("hello", isVisibleInTranscriptOnly=True), "system", ("compaction_summary",)),
         (user("<bash-input>hello</bash-input>"), "system", ("command",)),
+        (user("This session is being continued from a previous conversation: hello"), "system",
+         ("compaction_summary",)),
         ({"type": "summary", "message": {"content": "hello"}}, "system", ("compaction_summary",)),
         ({"type": "assistant", "message": {"content": "hello"}}, "assistant", ()),
         ({"type": "assistant", "message": {"content": "hello", "model": "<synthetic>"}}, "system",
