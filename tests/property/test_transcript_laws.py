@@ -52,7 +52,7 @@ def deep(levels: int) -> Any:
 
 
 @st.composite
-def loosely(draw: st.DrawFn, **fields: st.SearchStrategy[Any]) -> dict[str, Any]:
+def loosely(draw: st.DrawFn, /, **fields: st.SearchStrategy[Any]) -> dict[str, Any]:
     """Objects with these fields, each now and then missing or of any other type."""
     given: dict[str, Any] = {}
     for name, field in fields.items():
