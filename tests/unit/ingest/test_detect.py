@@ -31,6 +31,11 @@ MESSAGE = {"role": "user", "content": "hello"}
         (encoded(MESSAGE) * 2, "openai"),
         (encoded({"role": "assistant", "tool_calls": [{"function": {"name": "f"}}]}), "openai"),
         (b"{broken\n" + encoded({"text": "a"}), "jsonl"),
+        (encoded({"type": "user", "sessionId": "s", "message": MESSAGE}), "claude_code"),
+        (encoded({"type": "summary", "summary": "s", "leafUuid": "l"}), "claude_code"),
+        (encoded({"loglines": [{"type": "user", "message": MESSAGE}]}, indent=1), "claude_code"),
+        (encoded({"role": "assistant", "content": [{"type": "tool_use"}]}), "anthropic"),
+        (encoded({"messages": [MESSAGE], "system": "Be brief."}), "anthropic"),
         (b"", "jsonl"),
         (b" \n\n", "jsonl"),
     ],
@@ -44,8 +49,6 @@ def test_a_supported_format_is_recognised(data: bytes, expected: str) -> None:
     [
         ({"title": "t", "mapping": {}, "current_node": "n"}, "ChatGPT export"),
         ({"uuid": "u", "chat_messages": []}, "Claude.ai export"),
-        ({"type": "user", "sessionId": "s", "message": MESSAGE}, "Claude Code"),
-        ({"type": "summary", "summary": "s", "leafUuid": "l"}, "Claude Code"),
         ({"type": "response_item", "payload": {}}, "Codex"),
         ({"sessionId": "s", "projectHash": "h", "messages": []}, "Gemini CLI"),
         ({"type": "human", "data": {"content": "x"}}, "LangChain"),
@@ -57,11 +60,6 @@ def test_a_supported_format_is_recognised(data: bytes, expected: str) -> None:
         ({"results": [{"memory": "x"}]}, "mem0"),
         ({"type": "entity", "name": "A", "entityType": "person"}, "MCP memory file"),
         ({"agents": [], "blocks": []}, "Letta agent file"),
-        ({"role": "assistant", "content": [{"type": "tool_use", "name": "f"}]}, "Anthropic"),
-        (
-            {"messages": [MESSAGE, {"role": "user", "content": [{"type": "tool_result"}]}]},
-            "Anthropic",
-        ),
         ({"type": "function_call", "call_id": "c", "name": "f"}, "OpenAI Responses"),
         ({"role": "user", "content": [{"type": "input_text", "text": "x"}]}, "OpenAI Responses"),
     ],
@@ -76,9 +74,11 @@ def test_a_known_format_without_a_reader_is_named_with_the_supported_ones(
 
 
 def test_a_foreign_value_after_ordinary_ones_is_still_seen() -> None:
-    foreign = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}
-    with pytest.raises(InputError, match="Anthropic"):
+    foreign = {"role": "user", "content": [{"type": "input_text", "text": "hm"}]}
+    with pytest.raises(InputError, match="OpenAI Responses"):
         read_turns(encoded([MESSAGE, foreign]))
+    thinking = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}
+    assert read_turns(encoded([MESSAGE, thinking])).format == "anthropic"
 
 
 def test_a_named_format_is_not_questioned() -> None:

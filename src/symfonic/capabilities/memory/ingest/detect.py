@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.ingest.document import Piece
 
-Format = Literal["jsonl", "openai"]
+Format = Literal["jsonl", "openai", "anthropic", "claude_code"]
 SUPPORTED: Final[tuple[Format, ...]] = get_args(Format)
+
+_READ: Final[Mapping[str, Format]] = {
+    "Anthropic messages": "anthropic",
+    "Claude Code": "claude_code",
+}
+"""The recognised formats that have a reader."""
 
 SAMPLE: Final = 20
 """How many values are looked at."""
@@ -36,7 +42,9 @@ _RESPONSES_TYPES: Final = frozenset(
 )
 _RESPONSES_PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
 _CODEX_TYPES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
-_CLAUDE_CODE_TYPES: Final = frozenset({"file-history-snapshot", "queue-operation", "summary"})
+_CLAUDE_CODE_TYPES: Final = frozenset(
+    {"file-history-snapshot", "queue-operation", "summary", "custom-title", "last-prompt"}
+)
 
 
 def is_document(text: str) -> bool:
@@ -71,6 +79,8 @@ def detect(pieces: Sequence[Piece], *, head: str, name: str) -> Format:
     values = [piece.value for piece in pieces if piece.problem is None]
     for value in values:
         foreign = recognise(value)
+        if foreign is not None and foreign in _READ:
+            return _READ[foreign]
         if foreign is not None:
             raise _unsupported(name, foreign)
     for value in values:
@@ -100,7 +110,7 @@ def shape_of(value: object) -> Format | None:
 
 
 def recognise(value: object) -> str | None:
-    """The name of a known format without a reader that ``value`` is in, if it is in one."""
+    """The name of a format with a mark of its own that ``value`` is in, if it is in one."""
     if isinstance(value, str) and value.lstrip().startswith("{") and '"agents"' in value[:200]:
         return "Letta agent file"
     if not isinstance(value, Mapping):
@@ -195,6 +205,10 @@ def _is_slack(value: Mapping[str, Any]) -> bool:
 
 
 def _is_anthropic(value: Mapping[str, Any]) -> bool:
+    if _type_of(value) == "message" and "role" in value and "stop_reason" in value:
+        return True
+    if value.get("system") is not None and "role" in _first(value, "messages"):
+        return True
     sourced = any(
         isinstance(part, Mapping) and part.get("type") == "image" and "source" in part
         for message in _messages(value)

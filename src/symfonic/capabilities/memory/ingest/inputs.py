@@ -63,6 +63,7 @@ def read_turns(
             importer=chosen,
             zone=zone,
             now=now,
+            again=lambda: _pieces(source, Checkpoint()),
         )
         return Reading(
             _pieces(source, begin), format=chosen, context=context, start=begin, source=source

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from symfonic.capabilities.memory.ingest import jsonl, openai
+from symfonic.capabilities.memory.ingest import anthropic, claude_code, jsonl, openai
 from symfonic.capabilities.memory.ingest.rejects import Reject
 
 if TYPE_CHECKING:
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 _READERS: Final[
     dict[Format, Callable[[Iterator[Piece], Context, Mapping[str, int]], Iterator[Batch]]]
-] = {"jsonl": jsonl.read, "openai": openai.read}
+] = {
+    "anthropic": anthropic.read,
+    "claude_code": claude_code.read,
+    "jsonl": jsonl.read,
+    "openai": openai.read,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +146,7 @@ class Reading:
 
     def _read(self) -> Iterator[Turn | Reject]:
         for batch in self._batches:
-            items, end, session, next_position, skipped = batch
+            items, end, session, next_position, skipped, places = batch
             last = len(items) - 1
             for index, item in enumerate(items):
                 if isinstance(item, Reject):
@@ -156,6 +161,7 @@ class Reading:
             self._number = end.number
             if session is not None:
                 self._positions[session] = next_position
+            self._positions.update(places)
             if items:
                 yield items[last]
         self.close()

@@ -15,7 +15,7 @@ from symfonic.capabilities.memory.ingest.rejects import MAX_TEXT, Reject, excerp
 from symfonic.capabilities.memory.ingest.times import TimeProblem, ZoneMissing, read_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime, tzinfo
 
     from symfonic.capabilities.memory.ingest.document import Piece
@@ -39,19 +39,21 @@ class Context:
     """What holds for a whole reading.
 
     ``session`` is the one of turns that name none, ``zone`` the declared zone of local times,
-    and a time after ``now`` is flagged ``future``.
+    and a time after ``now`` is flagged ``future``. ``again`` reads the source once more from its
+    beginning, for a format whose end decides what its beginning means.
     """
 
     session: str
     importer: str
     zone: tzinfo | None = None
     now: datetime | None = None
+    again: Callable[[], Iterator[Piece]] | None = None
 
 
 class Batch(NamedTuple):
     """Turns and rejects that end at ``end``; ``session`` then stands at ``next_position``.
 
-    ``skipped`` counts messages that said nothing.
+    ``skipped`` counts messages that said nothing. ``places`` is where further sessions stand.
     """
 
     items: Sequence[Turn | Reject]
@@ -59,6 +61,7 @@ class Batch(NamedTuple):
     session: str | None = None
     next_position: int = 0
     skipped: int = 0
+    places: tuple[tuple[str, int], ...] = ()
 
 
 def rejected(piece: Piece, reason: str, text: str, *, zone_missing: bool = False) -> Reject:
