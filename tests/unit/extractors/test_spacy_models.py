@@ -208,6 +208,6 @@ def test_a_description_that_is_cut_off_is_said_to_be(
     install_spacy()
     package = install_model()
     (place / package / "meta.json").write_text('{"lang": "en', encoding="utf-8")
-    with pytest.raises(CollaboratorError, match="meta.json") as caught:
+    with pytest.raises(CollaboratorError, match=r"meta\.json") as caught:
         find_model(None)
     assert isinstance(caught.value.__cause__, json.JSONDecodeError)

@@ -57,7 +57,7 @@ READ_CHARACTERS: Final = 20_000
 
 _RULES: Final = "1"
 _EDGES: Final = " \t\"'“”‘’«»*_()[]{}<>,;:!?…–—-•|#~`/\\&"
-_ARTICLE: Final = re.compile(r"\A(?:the|an?)\s+", re.IGNORECASE)
+_ARTICLE: Final = re.compile(r"\A(?:the|an?)(?:\s+|\Z)", re.IGNORECASE)
 _POSSESSIVE: Final = re.compile(r"['’]s?\Z")
 _ELONGATED: Final = re.compile(r"(\w)\1\1")
 _LINES: Final = re.compile(r"\s*[\n\r]+\s*")
