@@ -23,15 +23,17 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symfonic.capabilities.memory.collaborators import EntityExtractor
 from symfonic.capabilities.memory.errors import CollaboratorError, MissingExtra
 from symfonic.capabilities.memory.extractors.canonical import canonical_key
 from symfonic.capabilities.memory.extractors.entities_pattern import PatternEntityExtractor
 from symfonic.capabilities.memory.extractors.entities_spacy import SpacyEntityExtractor
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.records import Episode, Record, RecordId
+
+if TYPE_CHECKING:
+    from symfonic.capabilities.memory.collaborators import EntityExtractor
 
 LABELS = Path(__file__).with_name("entities_labels.json")
 POLICY = LearningPolicy()
