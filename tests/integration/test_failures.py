@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -84,8 +85,13 @@ def test_a_linker_nobody_switched_on_declines_with_its_knob_and_keeps_its_input(
 
 @pytest.mark.parametrize("kind", ["spacy", "llm"])
 def test_an_extractor_that_was_asked_for_and_not_given_declines_and_nothing_stands_in(
-    kind: str, memory: Memory, log: Callable[[int], Rows], now: datetime
+    kind: str,
+    memory: Memory,
+    log: Callable[[int], Rows],
+    now: datetime,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
     memory.ingest(log(30), scope=SCOPE, now=now)
     policy = LearningPolicy(enable_entity_linker=True, entity_linker_extractor_kind=kind)
     linker = named(memory.sleep(scope=SCOPE, policy=policy, now=now))["link_entities"]

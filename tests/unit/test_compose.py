@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -53,7 +54,10 @@ def test_the_pattern_extractor_is_the_package_s_own() -> None:
 
 
 @pytest.mark.parametrize("kind", ["spacy", "llm"])
-def test_a_kind_nobody_gave_is_missing_and_not_replaced(kind: str) -> None:
+def test_a_kind_nobody_gave_is_missing_and_not_replaced(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
     policy = LearningPolicy(enable_entity_linker=True, entity_linker_extractor_kind=kind)
     found = compose_collaborators(policy)
     assert found.entity_extractor is None

@@ -35,11 +35,11 @@ def test_a_phase_without_its_collaborator_stays_in_the_roster() -> None:
 
 def test_what_is_missing_reaches_the_phase_that_misses_it() -> None:
     policy = LearningPolicy(
-        enable_entity_linker=True, entity_linker_extractor_kind="spacy",
+        enable_entity_linker=True, entity_linker_extractor_kind="llm",
         phase_12_use_llm_extractor=True,
     )  # fmt: skip
     linker, *_, promoter = roster(policy)
-    for phase, said in ((linker, "spacy"), (promoter, "proposer")):
+    for phase, said in ((linker, "llm"), (promoter, "proposer")):
         outcome = phase.propose(None)  # type: ignore[arg-type]
         assert said in outcome.reason  # type: ignore[union-attr]
 

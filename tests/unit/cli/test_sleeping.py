@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -198,11 +199,22 @@ def test_missing_collaborator_is_told_with_its_knob(run: Callable[..., Result], 
 def test_missing_extractor_names_the_knob_that_asked_for_it(
     ask: Callable[..., Any], read: Path
 ) -> None:
+    kind = ("--set", "entity_linker_extractor_kind=llm")
+    (run,) = ask("sleep", *LINKER, *kind, "--now", NIGHT)["passes"]
+    declined = run["phases"][0]
+    assert (declined["outcome"], declined["knob"]) == ("declined", "entity_linker_extractor_kind")
+    assert declined["reason"].endswith("Memory.sleep(given={'llm_extractor': …}).")
+
+
+def test_missing_spacy_names_what_to_install(
+    ask: Callable[..., Any], read: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
     kind = ("--set", "entity_linker_extractor_kind=spacy")
     (run,) = ask("sleep", *LINKER, *kind, "--now", NIGHT)["passes"]
     declined = run["phases"][0]
     assert (declined["outcome"], declined["knob"]) == ("declined", "entity_linker_extractor_kind")
-    assert declined["reason"].endswith("Memory.sleep(given={'spacy_extractor': …}).")
+    assert declined["reason"].endswith("pip install 'symfonic-memory[spacy]'")
 
 
 def test_near_miss_in_the_environment_is_a_plain_warning(

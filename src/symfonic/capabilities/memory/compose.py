@@ -15,8 +15,10 @@ from symfonic.capabilities.memory.collaborators import (
     ProcedureRule,
     ProposerRule,
 )
+from symfonic.capabilities.memory.errors import CollaboratorError, MissingExtra
 from symfonic.capabilities.memory.extractors.conduct import ProcedureReader
 from symfonic.capabilities.memory.extractors.entities_pattern import PatternEntityExtractor
+from symfonic.capabilities.memory.extractors.entities_spacy import SpacyEntityExtractor
 
 if TYPE_CHECKING:
     from symfonic.capabilities.memory.collaborators import (
@@ -37,13 +39,14 @@ def compose_collaborators(
 ) -> Collaborators:
     """The collaborators that ``policy`` asks for, from what this package has and what was given.
 
-    ``entity_linker_extractor_kind`` chooses between the package's pattern extractor (``regex``)
-    and the given ones (``spacy``, ``llm``). With ``phase_12_use_llm_extractor`` the given proposer
-    replaces the pattern rule.
+    ``entity_linker_extractor_kind`` chooses between the package's pattern extractor (``regex``),
+    its spaCy extractor or the one given in its place (``spacy``), and a given one (``llm``). With
+    ``phase_12_use_llm_extractor`` the given proposer replaces the pattern rule.
     """
     missing: dict[str, str] = {}
     extractor: EntityExtractor | None = None
     if policy.enable_entity_linker:
+<<<<<<< HEAD
         kind = policy.entity_linker_extractor_kind
         extractor = {
             "regex": PatternEntityExtractor(), "spacy": spacy_extractor, "llm": llm_extractor,
@@ -56,6 +59,13 @@ def compose_collaborators(
     cooccurrence: CooccurrenceRule | None = None
     if policy.enable_entity_linker:
         cooccurrence = CooccurrenceRule(min_co_count=policy.synthetic_link_min_co_count)
+=======
+        try:
+            extractor = _entity_extractor(policy, spacy=spacy_extractor, llm=llm_extractor)
+        except (MissingExtra, CollaboratorError) as reason:
+            kind = policy.entity_linker_extractor_kind
+            missing["link_entities"] = f"entity_linker_extractor_kind is {kind!r}. {reason}"
+>>>>>>> spacy
     rule: ProcedureRule | None = None
     proposing: ProposerRule | None = None
     if not policy.phase_12_use_llm_extractor:
@@ -87,3 +97,21 @@ def compose_collaborators(
         summarizer=summarizer,
         missing=missing,
     )
+
+
+def _entity_extractor(
+    policy: LearningPolicy, *, spacy: EntityExtractor | None, llm: EntityExtractor | None
+) -> EntityExtractor:
+    """The extractor of the kind that is asked for, and no other."""
+    kind = policy.entity_linker_extractor_kind
+    if kind == "regex":
+        return PatternEntityExtractor()
+    if kind == "spacy":
+        return SpacyEntityExtractor() if spacy is None else spacy
+    if llm is None:
+        raise CollaboratorError(
+            f"No such extractor was given. It is given from Python: "
+            f"Memory.sleep(given={{'{kind}_extractor': …}}).",
+            collaborator=kind,
+        )
+    return llm

@@ -38,7 +38,6 @@ from symfonic.capabilities.memory.extractors.name_scores import (
     HIGHEST,
     IDENTIFIER_SCORE,
     REPEATED,
-    SPEAKER,
     STRONG,
     heads_a_field,
     kind_of,
@@ -48,6 +47,7 @@ from symfonic.capabilities.memory.extractors.name_scores import (
 from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.extractors.small_letters import SCORE as SMALL_LETTERS
 from symfonic.capabilities.memory.extractors.small_letters import small_names
+from symfonic.capabilities.memory.extractors.speakers import speaker_of
 from symfonic.capabilities.memory.records import Episode, rounded
 
 if TYPE_CHECKING:
@@ -55,9 +55,6 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.records import Record
 
-_NOT_A_SPEAKER: Final = frozenset(
-    "user assistant system tool human ai bot me you unknown anonymous none null admin".split()
-)
 _CAPITALS: Final = "".join(
     c for code in (*range(0x41, 0x590), *range(0x1E00, 0x2000)) if (c := chr(code)).isupper()
 )
@@ -111,19 +108,12 @@ class PatternEntityExtractor:
         if not isinstance(content, Episode) or content.role not in {"user", "assistant"}:
             return []
         found: dict[str, list[Mention]] = {}
-        speaker = _speaker(content.name)
+        speaker = speaker_of(content)
         if speaker is not None:
             found[speaker.key] = [speaker]
         for mention in _in_text(episode.text):
             found.setdefault(mention.key, []).append(mention)
         return [_combined(mentions) for mentions in found.values()]
-
-
-def _speaker(name: str | None) -> Mention | None:
-    shown = shown_form(name) if name else ""
-    if not shown[:1].isalpha() or shown.lower() in _NOT_A_SPEAKER:
-        return None
-    return Mention(key=canonical_key(shown), name=shown, entity_kind="person", score=SPEAKER)
 
 
 def _in_text(text: str) -> Iterator[Mention]:
