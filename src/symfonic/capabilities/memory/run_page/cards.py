@@ -10,11 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from symfonic.capabilities.memory.records import Entity, Fact, Note, Procedure, Summary
+from symfonic.capabilities.memory.run_page.commands import command, more
 from symfonic.capabilities.memory.run_page.edits import edits_of
 from symfonic.capabilities.memory.run_page.markup import Html, clean, excerpt, joined, tag
 from symfonic.capabilities.memory.run_page.quotes import quotes_of
 from symfonic.capabilities.memory.run_page.strengths import strengths_of
-from symfonic.capabilities.memory.run_page.wording import PHASES, counted, phase_title, plain, value
+from symfonic.capabilities.memory.run_page.wording import (
+    PHASES,
+    counted,
+    phase_title,
+    plain,
+    value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,18 +63,29 @@ def _phase(telling: Telling, name: str, groups: Sequence[Told], place: int) -> H
     derived = [group for group in groups if group.derived]
     others = [group for group in groups if not group.derived]
     opened = len(others) <= _OPEN
+    shown, named = _chosen(others)
     return tag(
         "section",
         tag("h3", phase_title(name)),
         tag("p", about, class_="quiet"),
         *(
             _card(telling, group, f"group-{place}-{index}", opened=opened)
-            for index, group in enumerate(others[:CARDS], start=1)
+            for index, group in enumerate(shown, start=1)
         ),
-        _named(telling, others[CARDS:]),
+        _named(telling, named),
         strengths_of(telling, derived) if derived else None,
         class_="phase", id=f"phase-{place}",
     )  # fmt: skip
+
+
+def _chosen(groups: Sequence[Told]) -> tuple[list[Told], list[Told]]:
+    """The groups for cards, the largest where they are too many, and the rest; in their order."""
+    largest = sorted(range(len(groups)), key=lambda place: (-len(groups[place].rows), place))
+    cards = set(largest[:CARDS])
+    return (
+        [group for place, group in enumerate(groups) if place in cards],
+        [group for place, group in enumerate(groups) if place not in cards],
+    )
 
 
 def _card(telling: Telling, group: Told, i: str, *, opened: bool) -> Html:
@@ -137,7 +155,8 @@ def _content(record: Record) -> Html:
             ])  # fmt: skip
         case Entity():
             return _facts([
-                ("Kind", content.entity_kind), ("Also called", ", ".join(content.aliases)),
+                ("Kind", content.entity_kind.replace("unknown", "")),
+                ("Also called", ", ".join(content.aliases)),
                 ("Confidence", f"{content.confidence:.2f} of 1"),
             ])  # fmt: skip
         case Fact():
@@ -189,8 +208,8 @@ def _stands(telling: Telling, group: Told) -> bool:
 
 
 def _undo(telling: Telling, group: Told) -> Html:
-    command = f"symfonic-memory undo {telling.story.run_name(group.run)} --group {group.name}"
-    return tag("p", tag("span", "Undo only this: ", class_="quiet"), tag("code", command),
+    words = ("undo", telling.story.run_name(group.run), "--group", group.name)
+    return tag("p", tag("span", "Undo only this: ", class_="quiet"), command(*words),
                class_="undo")  # fmt: skip
 
 
@@ -204,14 +223,13 @@ def _named(telling: Telling, groups: Sequence[Told]) -> Html | None:
         return None
     shown = groups[:NAMED]
     said = f"{counted(len(groups), 'more group')} of {phase_title(groups[0].phase)}"
-    more = len(groups) - len(shown)
-    name = telling.story.name
+    name = telling.story.run_name(groups[0].run)
+    left = more(len(groups) - len(shown), "diff", name)
     return tag(
         "details",
         tag("summary", tag("h4", said)),
         tag("ul", *(_line(telling, group) for group in shown), class_="names"),
-        tag("p", f"and {more:,} more; see symfonic-memory diff {name}" if more else
-            f"What each of them did: symfonic-memory diff {name} --full", class_="more"),
+        left or tag("p", "What each of them did: ", command("diff", name, "--full"), class_="more"),
         class_="card",
     )  # fmt: skip
 

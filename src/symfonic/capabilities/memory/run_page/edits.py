@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from symfonic.capabilities.memory.run_page.commands import more
 from symfonic.capabilities.memory.run_page.markup import Html, excerpt, joined, tag
 from symfonic.capabilities.memory.run_page.wording import (
     column,
@@ -52,15 +53,13 @@ def edits_of(telling: Telling, group: Told) -> Html | None:
     if not alike:
         return None
     rows = [_row(telling, group, edit, ids) for edit, ids in list(alike.items())[:SHOWN]]
-    more = len(alike) - len(rows)
     head = tag("tr", *(tag("th", name, scope="col") for name in ("What", "Before", "After")))
     table = tag(
         "table", tag("caption", "Before and after", class_="unseen"), tag("thead", head),
         tag("tbody", *rows), class_="edits",
     )  # fmt: skip
     name = telling.story.run_name(group.run)
-    left = tag("p", f"and {more:,} more; see symfonic-memory diff {name} --full", class_="more")
-    return joined([table, left if more else None])
+    return joined([table, more(len(alike) - len(rows), "diff", name, "--full")])
 
 
 def strength(telling: Telling, row: JournalRow, stored: Any) -> float:  # noqa: ANN401 - a column

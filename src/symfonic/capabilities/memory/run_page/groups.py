@@ -156,7 +156,7 @@ def _phase_names(story: RunStory, told: Sequence[Told]) -> list[str]:
 
 def _known(story: RunStory) -> dict[str, Record]:
     """The records as the runs left them, of those that are not forgotten."""
-    known: dict[str, Record] = dict(story.records)
+    known: dict[str, Record] = {str(i): record for i, record in story.records.items()}
     for row in story.journal:
         change, i = row.change, str(row.change.row[0])
         if change.table != "record":

@@ -42,7 +42,7 @@ def joined(parts: Iterable[str | None], between: str = "") -> Html:
     return Html(escaped(between).join(escaped(part) for part in parts if part is not None))
 
 
-def tag(name: str, *children: str | None, **attributes: str | int | bool | None) -> Html:
+def tag(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Html:
     """An element. ``class_`` spells ``class``, and an underline in a name stands for a hyphen.
 
     An attribute that is ``None`` or false is left out; one that is true stands without a value.

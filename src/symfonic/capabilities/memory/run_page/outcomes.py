@@ -1,10 +1,11 @@
-"""How the phases ended: what each looked at, changed and left, what declined, and what was noted."""
+"""How the phases ended: what each looked at, changed and left, what declined, what was noted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from symfonic.capabilities.memory.run_page.commands import command
 from symfonic.capabilities.memory.run_page.markup import Html, excerpt, joined, tag
 from symfonic.capabilities.memory.run_page.wording import counted, phase_title
 
@@ -85,14 +86,16 @@ def left_of(phases: Sequence[Outcome], scope: str) -> Html:
             tag("ul", *(tag("li", f"{phase_title(phase.name)}: {phase.left:,}")
                         for phase in waiting)),
             tag("p", "The next night goes on with it, or: ",
-                tag("code", f"symfonic-memory sleep --scope {scope}")),
+                command("sleep", "--scope", scope)),
         ])  # fmt: skip
     return joined([tag("h2", "What is left", id="left"), body])
 
 
 def notes_of(story: RunStory, phases: Sequence[Outcome]) -> Html | None:
     """What the run and its phases remarked: a raised clock, what was reread, dropped or nearly."""
-    general = list(dict.fromkeys(note for run in story.runs for note in run.report.get("notes", ())))
+    general = list(
+        dict.fromkeys(note for run in story.runs for note in run.report.get("notes", ()))
+    )
     told = [joined([tag("li", excerpt(note, _NOTE)) for note in general])] if general else []
     parts = [tag("ul", *told)] if told else []
     for phase in phases:
@@ -100,8 +103,9 @@ def notes_of(story: RunStory, phases: Sequence[Outcome]) -> Html | None:
         if lines:
             shown = [tag("li", excerpt(line, _NOTE)) for line in lines[:_NOTES]]
             more = len(lines) - len(shown)
-            parts.append(tag("section", tag("h3", phase_title(phase.name)), tag("ul", *shown),
-                             tag("p", f"and {more:,} more", class_="more") if more else None))  # fmt: skip
+            rest = tag("p", f"and {more:,} more", class_="more") if more else None
+            title = tag("h3", phase_title(phase.name))
+            parts.append(tag("section", title, tag("ul", *shown), rest))
     return joined([tag("h2", "Notes", id="notes"), *parts]) if parts else None
 
 
@@ -150,12 +154,12 @@ def _advice(phase: Outcome, settings: Mapping[str, Any], scope: str) -> Html | N
     """What would make a phase look."""
     if phase.outcome == "failed":
         return tag("p", "Nothing of it was written, and it keeps what it read. Mend the cause, "
-                   "then: ", tag("code", f"symfonic-memory sleep --scope {scope}"))  # fmt: skip
+                   "then: ", command("sleep", "--scope", scope))  # fmt: skip
     if not phase.knob:
         return None
     if settings.get(phase.knob) is False:
-        command = f"symfonic-memory sleep --scope {scope} --set {phase.knob}=true"
-        return tag("p", "To have it look: ", tag("code", command))
+        words = ("sleep", "--scope", scope, "--set", f"{phase.knob}=true")
+        return tag("p", "To have it look: ", command(*words))
     return tag("p", "What decides it is ", tag("code", phase.knob), ".")
 
 

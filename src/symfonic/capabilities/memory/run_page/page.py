@@ -53,8 +53,9 @@ def run_page(story: RunStory) -> str:
     body = tag(
         "body",
         tag("a", "To what changed", href="#changes", class_="skip"),
+        heading_of(told),
         _contents(told, list(there)),
-        tag("main", heading_of(told), *(tag("section", part) for part in there.values())),
+        tag("main", *(tag("section", part) for part in there.values())),
         tag("script", Html(_asset("page.js"))),
     )
     return f"{BEGINNING}\n{_head(story)}\n{body}\n</html>\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.records import Entity, Episode
+from symfonic.capabilities.memory.run_page.commands import more
 from symfonic.capabilities.memory.run_page.groups import FORGOTTEN, title
 from symfonic.capabilities.memory.run_page.markup import (
     excerpt,
@@ -66,16 +67,11 @@ def _standing(telling: Telling, group: Told) -> Iterable[tuple[str, str]]:
 def _quoted(telling: Telling, group: Told, said: str, ids: Sequence[str], name: str) -> Html:
     known = list(dict.fromkeys(ids))
     shown = sorted(known, key=lambda i: _order(telling, i))[:SHOWN]
-    more = len(known) - len(shown)
-    left = f"and {more:,} more; see symfonic-memory diff " if more else None
     return tag(
         "section",
         tag("h5", said, " ", tag("span", f"({len(known):,})", class_="quiet")),
         tag("ol", *(tag("li", _quote(telling, i, name)) for i in shown), class_="quotes"),
-        left and tag(
-            "p", left, tag("span", telling.story.run_name(group.run), class_="name"), " --full",
-            class_="more",
-        ),
+        more(len(known) - len(shown), "diff", telling.story.run_name(group.run), "--full"),
         class_="evidence",
     )  # fmt: skip
 

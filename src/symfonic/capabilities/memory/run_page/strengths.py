@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from symfonic.capabilities.memory.run_page.commands import more
 from symfonic.capabilities.memory.run_page.edits import strength
 from symfonic.capabilities.memory.run_page.markup import Html, joined, tag
 from symfonic.capabilities.memory.run_page.wording import counted
@@ -54,11 +55,10 @@ def strengths_of(telling: Telling, groups: Sequence[Told]) -> Html:
         tag("thead", head), tag("tbody", *(_row(telling, mover) for mover in shown)),
         class_="strengths",
     )  # fmt: skip
-    more = len(movers) - len(shown)
-    left = f"and {more:,} more; see symfonic-memory diff {telling.story.name}"
+    last = telling.story.run_name(groups[-1].run)
     return joined([
         table if shown else None,
-        tag("p", left, class_="more") if more else None,
+        more(len(movers) - len(shown), "diff", last, "--full"),
         _uses(rows),
     ])  # fmt: skip
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symfonic.capabilities.memory.run_page.commands import command
 from symfonic.capabilities.memory.run_page.markup import Html, joined, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from symfonic.capabilities.memory.run_page.groups import Telling
-
-_PROGRAM = "symfonic-memory"
 
 
 def taking_back_of(telling: Telling) -> Html:
@@ -27,7 +26,7 @@ def _said(telling: Telling) -> Iterator[Html]:
     kinds = {run.kind for run in story.runs}
     statuses = {run.status for run in story.runs}
     if statuses <= {"planned", "held"}:
-        yield _line("Carry it out:", f"apply {story.name}")
+        yield _line("Carry it out:", "apply", story.name)
         yield tag("p", "Until then nothing is changed, and there is nothing to take back.")
     elif statuses == {"abandoned"}:
         yield tag("p", "It was abandoned, so there is nothing to take back.")
@@ -36,23 +35,23 @@ def _said(telling: Telling) -> Iterator[Html]:
                   "only with newer evidence.")  # fmt: skip
     elif kinds == {"ingest"}:
         yield tag("p", "An import is not undone. Erase what should not be there, by record, "
-                  "session or entity: ", tag("code", f"{_PROGRAM} forget"))  # fmt: skip
+                  "session or entity: ", command("forget"))  # fmt: skip
     elif not standing:
         yield tag("p", "There is nothing left to take back.")
     else:
         whole = "Take all of it back:" if len(story.runs) == 1 else "Take every pass back:"
-        yield _line(whole, f"undo {story.name}")
+        yield _line(whole, "undo", story.name)
         chosen = next((group for group in standing if not group.derived), standing[0])
         run = story.run_name(chosen.run)
         yield _line("Or one group, such as this; each card above names its own:",
-                    f"undo {run} --group {chosen.name}")  # fmt: skip
+                    "undo", run, "--group", chosen.name)  # fmt: skip
         yield tag("p", "Undo refuses where later changes build on it, and names them. It is a run "
                   "of its own, and what was undone does not come back by itself.")  # fmt: skip
     if any(group.about and "procedure/" in group.name for group in standing):
-        yield _line("Decide about the drafts:", f"drafts list --scope {story.scope}")
+        yield _line("Decide about the drafts:", "drafts", "list", "--scope", story.scope)
     yield _line("Every change, with what stood there before:",
-                f"diff {story.run_name(story.runs[0].number)} --full")  # fmt: skip
+                "diff", story.run_name(story.runs[0].number), "--full")  # fmt: skip
 
 
-def _line(said: str, command: str) -> Html:
-    return tag("p", said, tag("code", f"{_PROGRAM} {command}", class_="command"))
+def _line(said: str, *words: str) -> Html:
+    return tag("p", said, tag("span", command(*words), class_="command"))

@@ -1,4 +1,4 @@
-"""What the page calls things: states, columns, phases, links, times and values in people's words."""
+"""What the page calls things: states, columns, phases, links, times, in people's words."""
 
 from __future__ import annotations
 
