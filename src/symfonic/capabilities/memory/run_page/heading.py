@@ -94,7 +94,7 @@ def _stands(telling: Telling, status: str) -> str:
     groups = [group for found in telling.phases.values() for group in found]
     undone = sum(group.undone_by is not None for group in groups)
     if undone and status == "committed":
-        return f"{said} {undone:,} of its {counted(len(groups), 'group')} were undone since."
+        return f"{said} Undone since: {undone:,} of {counted(len(groups), 'group')}."
     return said
 
 

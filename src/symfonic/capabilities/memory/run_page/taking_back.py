@@ -10,7 +10,7 @@ from symfonic.capabilities.memory.run_page.markup import Html, joined, tag
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from symfonic.capabilities.memory.run_page.groups import Telling
+    from symfonic.capabilities.memory.run_page.groups import Telling, Told
 
 
 def taking_back_of(telling: Telling) -> Html:
@@ -47,10 +47,15 @@ def _said(telling: Telling) -> Iterator[Html]:
                     "undo", run, "--group", chosen.name)  # fmt: skip
         yield tag("p", "Undo refuses where later changes build on it, and names them. It is a run "
                   "of its own, and what was undone does not come back by itself.")  # fmt: skip
-    if any(group.about and "procedure/" in group.name for group in standing):
+    if any(_is_draft(group) for group in standing):
         yield _line("Decide about the drafts:", "drafts", "list", "--scope", story.scope)
     yield _line("Every change, with what stood there before:",
                 "diff", story.run_name(story.runs[0].number), "--full")  # fmt: skip
+
+
+def _is_draft(group: Told) -> bool:
+    subject = group.subject
+    return subject is not None and subject.change.after.get("status") == "draft"
 
 
 def _line(said: str, *words: str) -> Html:
