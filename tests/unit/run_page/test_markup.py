@@ -33,7 +33,12 @@ def test_characters_that_act_on_a_page_are_replaced() -> None:
 
 @pytest.mark.parametrize(
     ("around", "expected"),
-    [("", "one two three…"), ("eight", "…seven eight nine…"), ("absent", "one two three…")],
+    [
+        ("", "one two three…"),
+        ("eight", "…seven eight nine…"),
+        ("absent", "one two three…"),
+        ("ten", "…eight nine ten"),
+    ],
 )
 def test_excerpt_is_cut_between_words_around_what_matters(around: str, expected: str) -> None:
     text = "one two three four five six seven eight nine ten"
@@ -59,3 +64,8 @@ def test_a_name_is_marked_once_whatever_its_case() -> None:
     assert highlighted("<ANA> ana", "ana") == "&lt;<mark>ANA</mark>&gt; ana"
     assert highlighted("Bo", "") == "Bo"
     assert highlighted("Bo", "ana") == "Bo"
+
+
+@given(st.text("ab <", max_size=200), st.integers(min_value=20, max_value=60))
+def test_excerpt_holds_what_it_was_cut_around(text: str, width: int) -> None:
+    assert "NAME" in excerpt(f"{text} NAME {text}", width, around="name")

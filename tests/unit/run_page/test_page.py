@@ -181,7 +181,7 @@ def hostile_story(new_tale: NewTale, text: str) -> RunStory:
         session=text,
     )
     step = Step(action=text, arguments={text: text})
-    contents: list[tuple[str, Any]] = [
+    contents: list[tuple[Any, Any]] = [
         ("entity", Entity(name=text, entity_kind=text, aliases=(text,))),
         ("fact", Fact(subject=text, attribute=text, value=text, valid_from=text)),
         ("summary", Summary(method=text, episode_count=1, first_at=text, last_at=text)),
@@ -195,7 +195,7 @@ def hostile_story(new_tale: NewTale, text: str) -> RunStory:
         group = Group(phase=kind, kind=kind, id=record.id)
         tale.add(add_record(group, record, text))
         tale.add(add_link(group, make_link(record.id, "e1", kind="evidence"), text))
-        tale.edits(replace(record, id="x" + record.id), replace(record, text=text + "!", key="k"))
+        tale.edits(replace(record, trust="imported"), replace(record, text=text + "!", key="k"))
         tale.moves(record, 100)
     phase = {
         "name": "link_entities", "outcome": "failed", "reason": text, "knob": text,

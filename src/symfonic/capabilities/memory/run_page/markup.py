@@ -71,11 +71,13 @@ def excerpt(text: str, width: int, *, around: str = "") -> str:
     found = re.search(re.escape(around), line, re.IGNORECASE) if around else None
     begin = 0
     if found is not None and found.end() > width - 1:
-        begin = min(max(0, found.start() - width // 3), len(line) - width)
-        begin = line.rfind(" ", 0, begin + 1) + 1 or begin
-    end = begin + width - (2 if begin else 1)
+        begin = max(0, min(found.start() - width // 3, len(line) - width + 1))
+        begin = line.find(" ", begin, found.start() + 1) + 1 or begin
+    end = begin + width - (1 if begin else 0)
     if end < len(line):
-        space = line.rfind(" ", begin + width // 2, end + 1)
+        end = begin + width - (2 if begin else 1)
+        least = max(begin + width // 2, found.end() if begin and found else 0)
+        space = line.rfind(" ", least, end + 1)
         end = space if space > 0 else end
     before, after = "…" if begin else "", "…" if end < len(line) else ""
     return f"{before}{line[begin:end].strip()}{after}"
