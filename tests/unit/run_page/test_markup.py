@@ -35,7 +35,7 @@ def test_characters_that_act_on_a_page_are_replaced() -> None:
     ("around", "expected"),
     [
         ("", "one two three…"),
-        ("eight", "…seven eight nine…"),
+        ("eight", "…eight nine ten"),
         ("absent", "one two three…"),
         ("ten", "…eight nine ten"),
     ],
