@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -179,3 +180,20 @@ def test_several_records_of_different_kinds_are_counted_as_records(tale: Tale, r
         tale.edits(record, replace(record, state="archived"), phase="expire")
     tale.rows[:] = [replace(r, change=replace(r.change, group=group)) for r in tale.rows]
     assert "2 records" in read(tale.story()).text("span")
+
+
+def test_a_pair_is_named_by_both_of_its_records(
+    tale: Tale, read: Read, people: Callable[[int], Any]
+) -> None:
+    many = people(80)
+    tale.knows(*many)
+    for one, other in pairwise(many):
+        group = Group(phase="link_cooccurring", kind="pair", id=f"{one.id}+{other.id}")
+        pair = make_link(one.id, other.id, kind="co_occurred")
+        tale.add(add_link(group, pair, "Seen together twice."))
+    found = read(tale.story())
+    assert "Person 0 and Person 1" in found.text("bdi")
+    assert "new link" in found.text("span")
+    assert "Occurs with (2)" in found.text("h5", "span")
+    assert "--group link_cooccurring/pair/n00000+n00001" in found.text("code")
+    assert "pair/n00078+n00079" in found.text("code")

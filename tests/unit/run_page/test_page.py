@@ -88,7 +88,7 @@ def test_every_group_is_named_and_counts_agree_with_the_journal(
     kinds = {str(row.change.group): row.change.group for row in night.journal}
     assert len(kinds) > 40
     for name, group in kinds.items():
-        assert name in text or group.kind == "strength"
+        assert name in text or f"{group.kind}/{group.id[:12]}" in text or group.kind == "strength"
     assert f"{len(night.journal):,}" in found.text("strong")
     for phase in night.runs[0].report["phases"]:
         rows = [row for row in night.journal if row.change.group.phase == phase["name"]]

@@ -81,7 +81,11 @@ def test_what_was_forgotten_since_is_said_to_be_and_not_shown(office: Memory, re
     assert entity.id in story.forgotten
     assert "Ilse Brandt" not in text
     assert "forgotten: its text was erased" in text
-    assert "forgotten since" in text
+    assert "erased since" in text
+    summaries = [row for row in story.journal if row.change.group.kind == "summary"]
+    assert any(not row.change.after for row in summaries if row.change.table == "record")
+    assert "new summary" in text
+    assert "new record" not in text
 
 
 def test_a_forgotten_record_stays_out_even_where_the_journal_still_holds_it(

@@ -14,6 +14,7 @@ from symfonic.capabilities.memory.run_page.commands import command, more
 from symfonic.capabilities.memory.run_page.edits import edits_of
 from symfonic.capabilities.memory.run_page.markup import Html, clean, excerpt, joined, tag
 from symfonic.capabilities.memory.run_page.quotes import quotes_of
+from symfonic.capabilities.memory.run_page.story import PAIR
 from symfonic.capabilities.memory.run_page.strengths import strengths_of
 from symfonic.capabilities.memory.run_page.wording import (
     PHASES,
@@ -235,7 +236,8 @@ def _named(telling: Telling, groups: Sequence[Told]) -> Html | None:
 
 
 def _line(telling: Telling, group: Told) -> Html:
-    begins = f"{group.rows[0].change.group.kind}/{group.about[:_SHORT]}"
+    about = group.about if PAIR in group.about else group.about[:_SHORT]
+    begins = f"{group.kind}/{about}"
     undone = " (undone)" if group.undone_by is not None else None
     return tag("li", tag("bdi", telling.label(group.about, width=60)), " ",
                tag("code", begins), undone)  # fmt: skip

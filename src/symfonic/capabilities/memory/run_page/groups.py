@@ -19,6 +19,7 @@ from symfonic.capabilities.memory.records import (
     to_columns,
 )
 from symfonic.capabilities.memory.run_page.markup import excerpt
+from symfonic.capabilities.memory.run_page.story import PAIR
 from symfonic.capabilities.memory.run_page.wording import KINDS
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class Told:
         return self.rows[0].change.group.phase
 
     @property
+    def kind(self) -> str:
+        return self.rows[0].change.group.kind
+
+    @property
     def about(self) -> str:
         """The id of the record that the group is about."""
         return self.rows[0].change.group.id
@@ -82,27 +87,33 @@ class Told:
 
     @property
     def reason(self) -> str:
-        """Why: what is said of the record itself, else of the first row that says anything."""
+        """Why: what is said of the record itself, or where it is unchanged of the first row."""
         subject = self.subject
-        if subject is not None and subject.change.reason:
+        if subject is not None:
             return subject.change.reason
         return next((row.change.reason for row in self.rows if row.change.reason), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """A story with its groups, and with what each record is called."""
+    """A story with its groups, and with what each record is called.
+
+    ``erased`` are records whose text somebody had forgotten, whether a tombstone is left or not.
+    """
 
     story: RunStory
     phases: Mapping[str, tuple[Told, ...]]
     records: Mapping[str, Record]
+    erased: frozenset[str]
 
     def record(self, i: str) -> Record | None:
         return self.records.get(i)
 
     def label(self, i: str, *, width: int = _TITLE) -> str:
-        """What a record is called; an id's beginning where nobody knows more."""
-        if i in self.story.forgotten:
+        """What a record is called, or a pair of them; an id's beginning where nobody knows more."""
+        if PAIR in i:
+            return " and ".join(self.label(one, width=width // 2) for one in i.split(PAIR))
+        if i in self.erased:
             return FORGOTTEN
         record = self.records.get(i)
         return f"record {i[:_SHORT]}" if record is None else title(record, width=width)
@@ -110,7 +121,9 @@ class Telling:
     def what(self, group: Told) -> str:
         """What a group did in two or three words: ``new entity``, ``archived note``."""
         subject, record = group.subject, self.records.get(group.about)
-        kind = "record" if record is None else KINDS[record.kind][0]
+        kind = KINDS.get(group.kind if record is None else record.kind, ("record",))[0]
+        if PAIR in group.about:
+            return f"{_DONE[group.rows[0].change.operation]} link"
         if subject is None:
             added = any(row.change.operation != "remove" for row in group.rows)
             return f"more about a known {kind}" if added else f"less about a known {kind}"
@@ -131,7 +144,12 @@ def telling(story: RunStory) -> Telling:
     order = {name: place for place, name in enumerate(_phase_names(story, told))}
     told.sort(key=lambda group: (order[group.phase], group.run))
     phases = {phase: tuple(found) for phase, found in groupby(told, key=lambda g: g.phase)}
-    return Telling(story=story, phases=phases, records=_known(story))
+    erased = story.forgotten | {
+        str(row.change.row[0])
+        for row in story.journal
+        if row.change.table == "record" and row.change.operation == "add" and not row.change.after
+    }
+    return Telling(story=story, phases=phases, records=_known(story, erased), erased=erased)
 
 
 def title(record: Record, *, width: int = _TITLE) -> str:
@@ -154,7 +172,7 @@ def _phase_names(story: RunStory, told: Sequence[Told]) -> list[str]:
     return list(dict.fromkeys([*reported, *(group.phase for group in told)]))
 
 
-def _known(story: RunStory) -> dict[str, Record]:
+def _known(story: RunStory, erased: frozenset[str]) -> dict[str, Record]:
     """The records as the runs left them, of those that are not forgotten."""
     known: dict[str, Record] = {str(i): record for i, record in story.records.items()}
     for row in story.journal:
@@ -166,7 +184,7 @@ def _known(story: RunStory) -> dict[str, Record]:
             known[i] = from_columns(whole, id=i, scope=story.scope)
         elif change.operation == "edit" and not change.derived and i in known:
             known[i] = _edited(known[i], row)
-    return {i: record for i, record in known.items() if i not in story.forgotten}
+    return {i: record for i, record in known.items() if i not in erased}
 
 
 def _edited(record: Record, row: JournalRow) -> Record:

@@ -127,13 +127,13 @@ def _numbers(telling: Telling) -> Iterator[tuple[int, str]]:
             found["state", str(change.after["state"])] += 1
         elif change.table == "record" and change.operation != "edit":
             record = telling.record(str(change.row[0]))
-            found["forgotten" if record is None else record.kind, change.operation] += 1
+            found["erased" if record is None else record.kind, change.operation] += 1
     for operation, said in (("add", "new"), ("remove", "removed")):
         for kind in KINDS:
             if number := found[kind, operation]:
                 yield number, f"{said} {kinds(kind, number).partition(' ')[2]}"
-        if number := found["forgotten", operation]:
-            yield number, f"{said}, forgotten since"
+        if number := found["erased", operation]:
+            yield number, f"{said}, erased since"
     for state, said in _MOVED.items():
         if number := found["state", state]:
             yield number, said

@@ -47,11 +47,12 @@ def _linked(group: Told) -> Iterable[tuple[str, str]]:
         if change.table != "link":
             continue
         source, kind, target = map(str, change.row)
-        away = source == group.about or target != group.about
-        said = LINKS.get(kind, (kind, kind))[not away]
+        said = LINKS.get(kind, (kind, kind))[target == group.about]
         if change.operation == "remove":
             said = f"No longer: {said[0].lower()}{said[1:]}"
-        yield said, target if away else source
+        for end in (source, target):
+            if end != group.about:
+                yield said, end
 
 
 def _standing(telling: Telling, group: Told) -> Iterable[tuple[str, str]]:

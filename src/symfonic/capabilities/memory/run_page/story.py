@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.store import JournalRow, MemoryReader, RunRow
 
 _EVIDENCE: Final[tuple[LinkKind, ...]] = ("evidence", "summarises")
+PAIR: Final = "+"
+"""What joins two ids where a group is about both records."""
+
 _PER_RECORD: Final = 6
 """Links looked up of a record that the run changed without linking it to anything."""
 
@@ -105,7 +108,7 @@ def _named(journal: Sequence[JournalRow]) -> set[str]:
     ids: set[str] = set()
     for row in journal:
         change = row.change
-        ids |= {change.group.id, str(change.row[0])}
+        ids |= {*change.group.id.split(PAIR), str(change.row[0])}
         if change.table == "link":
             ids.add(str(change.row[2]))
     return ids
