@@ -58,7 +58,12 @@ def forked(records: Records) -> Records:
     ]
 
 
-@pytest.mark.parametrize("copies", [kept, forked])
+def renamed(records: Records) -> Records:
+    """Copies in the new session that do not say where they come from."""
+    return [{**one, "sessionId": "second"} for one in records]
+
+
+@pytest.mark.parametrize("copies", [kept, forked, renamed])
 def test_copied_history_adds_only_what_follows_it(
     copies: Callable[[Records], Records], memory: Memory, now: datetime, tmp_path: Path
 ) -> None:

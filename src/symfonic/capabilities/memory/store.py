@@ -86,7 +86,8 @@ class Turn:
     ``importer`` and ``source_id`` (or the position, where the source gives no id) with a digest
     of the content make the episode's id. ``stated_position`` is false where ``position`` is only
     the order of arrival. ``answers`` is set on a tool's turn whose call came in before: a live loop
-    hands over a call and its result one after the other.
+    hands over a call and its result one after the other. ``anywhere`` says that the source's id
+    and the stated time name the turn in any session: a copy of it in another one is the same.
     """
 
     session: str
@@ -101,6 +102,7 @@ class Turn:
     answers: CallResult | None = None
     stated_position: bool = False
     flags: tuple[str, ...] = ()
+    anywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

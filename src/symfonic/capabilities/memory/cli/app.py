@@ -64,6 +64,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "diff": Entry(
         module="runs", section="Maintenance", summary="Show what a run changes or has changed."
     ),
+    "report": Entry(
+        module="reporting",
+        section="Maintenance",
+        summary="Write what a run did as a page to read or to send.",
+    ),
     "apply": Entry(module="runs", section="Maintenance", summary="Carry out a kept plan."),
     "drop": Entry(module="runs", section="Maintenance", summary="Drop a kept or held plan."),
     "undo": Entry(

@@ -194,6 +194,7 @@ def _line(
         occurred_at=occurred_at,
         source_id=identifier(uuid, "uuid"),
         flags=sorted_flags(flags),
+        anywhere=True,
     )
     return Line(turn=turn, content=content, message=message)
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from symfonic.capabilities.memory.records import Episode, canonical, encode_content, identify
+from symfonic.capabilities.memory.records import (
+    Episode,
+    canonical,
+    encode_content,
+    identify,
+    to_microseconds,
+)
 from symfonic.capabilities.memory.stores.sqlite.rows import array
 
 if TYPE_CHECKING:
@@ -88,7 +94,10 @@ class Batch:
             calls = tuple(replace(call, result=None, ok=None) for call in turn.calls)
             plain = replace(content, flags=(), calls=calls)
         body = encode_content(plain)
-        return identify(salt, "episode", turn.importer, turn.session, place, turn.text, body)
+        session = turn.session
+        if turn.anywhere and turn.source_id is not None and turn.occurred_at is not None:
+            session, place = "", f"{place}@{to_microseconds(turn.occurred_at)}"
+        return identify(salt, "episode", turn.importer, session, place, turn.text, body)
 
 
 def trace(salt: bytes, session: str, text: str, content: Episode) -> str:
