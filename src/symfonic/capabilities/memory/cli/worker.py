@@ -147,7 +147,7 @@ def worker(
     and SIGINT end the worker after the pass under way, with exit code 0; a second one at once. With
     --once the exit code is 48 when a scope failed.
     """
-    from symfonic.capabilities.memory.worker.events import log_to
+    from symfonic.capabilities.memory.worker.events import logged_to
     from symfonic.capabilities.memory.worker.liveness import Liveness
     from symfonic.capabilities.memory.worker.loop import Worker
     from symfonic.capabilities.memory.worker.schedule import Schedule
@@ -159,8 +159,7 @@ def worker(
         liveness = Liveness(
             file=liveness_file, port=liveness_port, host=liveness_host, stuck_minutes=stuck_minutes
         )
-    log_to(sys.stderr, format=log_format)
-    with open_memory(store) as memory:
+    with logged_to(sys.stderr, format=log_format), open_memory(store) as memory:
         report = Worker(
             memory, resolved.policy, retention=resolved.retention, limits=resolved.limits,
             sources=resolved.sources, schedule=schedule, scopes=scopes or None, liveness=liveness,

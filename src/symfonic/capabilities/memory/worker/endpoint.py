@@ -44,6 +44,7 @@ class Endpoint:
                 port=port,
             ) from cause
         self._server.daemon_threads = True
+        self.host = str(self._server.server_address[0])
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(
             target=self._server.serve_forever, name="symfonic-liveness-http", daemon=True

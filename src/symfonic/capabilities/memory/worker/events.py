@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import re
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from symfonic.capabilities.memory.worker.results import ScopeResult
 
 _LOGGER = logging.getLogger(__name__)
@@ -57,14 +60,20 @@ def event_of(record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
     return head % args[:holes], dict(zip(names, args[holes:], strict=True))
 
 
-def log_to(stream: TextIO, *, format: str) -> None:
-    """Write this package's events to a stream from now on, in one of :data:`FORMATS`."""
+@contextmanager
+def logged_to(stream: TextIO, *, format: str) -> Iterator[None]:
+    """Write this package's events to a stream, in one of :data:`FORMATS`, and nowhere else."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(EventFormatter(as_json=format == "json"))
     logger = logging.getLogger(PACKAGE)
-    logger.handlers = [handler]
+    before = logger.handlers, logger.level, logger.propagate
+    logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.INFO)
-    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.handlers, logger.propagate = before[0], before[2]
+        logger.setLevel(before[1])
 
 
 def log_result(result: ScopeResult) -> None:

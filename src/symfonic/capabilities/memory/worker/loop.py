@@ -15,7 +15,6 @@ from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.service import system_clock
 from symfonic.capabilities.memory.worker.due import (
-    Due,
     Waits,
     find_due,
     last_sleep_was_cut_off,
@@ -210,19 +209,15 @@ class Worker:
             state, self.schedule, now, light_done=past.light_done,
             is_unfinished=lambda: self._is_unfinished(state, past),
         )  # fmt: skip
-        match due:
-            case Waits(next=moment, reason=reason):
-                shown = None if moment is None else moment.isoformat()
-                return replace(ended(scope, now, "waits", reason), next=shown)
-            case Due(kind=kind, why=why):
-                extra: dict[str, Any] = {"kind": kind} if kind == "light" else {}
-                if self._stated_clock is not None:
-                    extra["now"] = now
-                report = self.memory.sleep(
-                    scope=scope, watch=self._watch(state), **self._with, **extra
-                )
-                past.light_done = now
-                return ran(scope, kind, report, at=now, reason=why)
+        if isinstance(due, Waits):
+            moment = None if due.next is None else due.next.isoformat()
+            return replace(ended(scope, now, "waits", due.reason), next=moment)
+        extra: dict[str, Any] = {"kind": due.kind} if due.kind == "light" else {}
+        if self._stated_clock is not None:
+            extra["now"] = now
+        report = self.memory.sleep(scope=scope, watch=self._watch(state), **self._with, **extra)
+        past.light_done = now
+        return ran(scope, due.kind, report, at=now, reason=due.why)
 
     def _is_unfinished(self, state: ScopeState, past: _Past) -> bool:
         """Whether the last DEEP sleep was cut off; asked again only after another run."""
@@ -247,7 +242,7 @@ class Worker:
             self.pulse.step("stopping" if self._stop.is_asked else "running")
             if last == 0:
                 found = state_of(self.memory, seen.path)
-                if (found.deep_clock, found.last_clock) != (seen.deep_clock, seen.last_clock):
+                if (found.deep_clock, found.run_count) != (seen.deep_clock, seen.run_count):
                     raise RunAlreadyActive(
                         f"Another run of scope {seen.path} has just ended.", scope=seen.path
                     )

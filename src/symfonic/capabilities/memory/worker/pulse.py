@@ -91,12 +91,11 @@ class Pulse:
             totals.skipped += result.outcome == "skipped"
             totals.failures += result.is_failure
             totals.changes += result.changes
-            if result.outcome == "ran":
+            if result.outcome == "ran" and result.kind is not None:
                 totals.deep_runs += result.kind == "deep"
                 totals.light_runs += result.kind == "light"
                 beat.last_runs[result.scope] = result
-                if result.kind is not None:
-                    beat.last_run_at[result.kind] = moment
+                beat.last_run_at[result.kind] = moment
 
     def forget(self, keep: set[str]) -> None:
         """Drop the scopes that the store no longer has."""
