@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 State = Literal["starting", "waiting", "running", "stopping", "stopped"]
 
-STUCK_MINUTES: Final = 30.0
+STUCK_MINUTES: Final = 30
 """How long one step may take before the worker counts as stuck: a slow model may take minutes."""
 
 
