@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from symfonic.capabilities.memory.extractors.entities_pattern import PatternEntityExtractor
-from symfonic.capabilities.memory.service import Memory
+from symfonic.capabilities.memory.scope import Scope
+from symfonic.capabilities.memory.service import Memory, system_clock
 from symfonic.capabilities.memory.worker.loop import Worker
 from symfonic.capabilities.memory.worker.schedule import Schedule
 
@@ -91,6 +92,14 @@ def test_knobs_come_from_file_environment_and_flags_as_for_sleep(
     assert sources["lookback_hours"] == "flag"
     assert sources["max_passes"] == "environment SYMFONIC_MAX_PASSES"
     assert report["settings"]["lookback_hours"] == 48
+
+
+def test_scope_that_another_run_holds_is_no_failure(run: Callable[..., Result], read: Path) -> None:
+    with Memory.open(read) as memory:
+        memory.store.acquire(Scope("demo/office"), now=system_clock(), term_seconds=600)
+        result = run("worker", "--once", *SELDOM)
+    assert result.exit_code == 0
+    assert "demo/office: skipped: another run of this scope is active" in result.stdout
 
 
 def test_failed_scope_has_an_exit_code_of_its_own(

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from symfonic.capabilities.memory.worker.events import logged_to
     from symfonic.capabilities.memory.worker.liveness import Liveness
     from symfonic.capabilities.memory.worker.loop import Worker
     from symfonic.capabilities.memory.worker.results import ScopeResult, WorkerReport
@@ -21,9 +22,10 @@ _HOMES = {
     "ScopeResult": "results",
     "Worker": "loop",
     "WorkerReport": "results",
+    "logged_to": "events",
 }
 
-__all__ = ["Liveness", "Schedule", "ScopeResult", "Worker", "WorkerReport"]
+__all__ = ["Liveness", "Schedule", "ScopeResult", "Worker", "WorkerReport", "logged_to"]
 
 
 def __getattr__(name: str) -> object:

@@ -62,6 +62,8 @@ class _Handler(BaseHTTPRequestHandler):
     look: Callable[[], Sign]
     clock: Callable[[], datetime]
     timeout = 10
+    server_version = "symfonic-worker"
+    sys_version = ""
 
     def do_GET(self) -> None:
         sign = type(self).look()
