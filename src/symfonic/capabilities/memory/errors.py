@@ -17,6 +17,7 @@
         PhaseFailed                   a phase raised
         ClockRefused                  the stated clock lies before the last run
         UndoRefused                   later changes depend on what is to be undone
+        ScopeFailed                   a scope of a worker's round failed
       ReviewError
         DraftAlreadyDecided           approved or rejected before
       MissingExtra (ImportError)      which extra to install
@@ -126,6 +127,12 @@ class UndoRefused(RunError):
     """Other groups depend on what is to be undone; ``facts['groups']`` names them."""
 
     exit_code = 44
+
+
+class ScopeFailed(RunError):
+    """A scope of a worker's round failed, or a phase of its run; the other scopes are done."""
+
+    exit_code = 48
 
 
 class ReviewError(SymfonicError):

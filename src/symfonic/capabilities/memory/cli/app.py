@@ -58,6 +58,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         section="Maintenance",
         summary="Run maintenance until nothing is left to do.",
     ),
+    "worker": Entry(
+        module="worker",
+        section="Maintenance",
+        summary="Run maintenance on a schedule, until stopped.",
+    ),
     "plan": Entry(
         module="sleeping", section="Maintenance", summary="Plan a run and keep it for review."
     ),
