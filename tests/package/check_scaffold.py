@@ -51,6 +51,31 @@ OLD = (
 )
 
 
+STAND_IN = """
+from dataclasses import dataclass
+from symfonic.capabilities.memory.errors import InputError
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Schedule:
+    deep: str
+    light: str
+    zone: str
+
+class Worker:
+    def __init__(self, memory, *, policy, schedule, scopes=None, liveness=None):
+        self.memory, self.policy, self.scopes, self.liveness = memory, policy, scopes, liveness
+
+    def run(self, *, once=False):
+        if not once:
+            raise InputError("The stand-in runs once.")
+        if self.liveness is not None:
+            self.liveness.touch()
+        for scope in self.scopes or self.memory.scopes():
+            self.memory.sleep(scope=scope, policy=self.policy)
+"""
+"""A worker until the package has one; it goes with the lines in ``install`` that put it there."""
+
+
 class Place:
     """A directory with an environment of its own, and nothing of ours in its variables."""
 
@@ -71,7 +96,7 @@ class Place:
         return done.stdout if code == 0 else done.stdout + done.stderr
 
     def policy(self, **variables: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.run("python", "-c", POLICY, **variables))
+        found: dict[str, Any] = json.loads(self.run("python", "-c", POLICY, code=0, **variables))
         return found
 
 
@@ -83,6 +108,11 @@ def install(place: Place, directory: Path, root: Path) -> None:
     (wheel,) = directory.glob("*.whl")
     venv.create(directory / "venv", with_pip=True)
     place.run("pip", "install", "--quiet", f"{wheel}[worker]", "pyyaml")
+    worker = next(
+        (directory / "venv").glob("lib/*/site-packages/symfonic/capabilities/memory/worker")
+    )
+    if not (worker / "__init__.py").exists():
+        (worker / "__init__.py").write_text(STAND_IN, encoding="utf-8")
     written = json.loads(place.run("symfonic-memory", "init", str(place.app), "--json"))["written"]
     assert all((place.app / path).is_file() for path in written)
     place.run("pip", "install", "--quiet", ".[test]")
@@ -101,10 +131,13 @@ def check_settings(place: Place) -> None:
     example = (place.app / ".env.example").read_text(encoding="utf-8")
     for old, new, text, value, newer in OLD:
         older = {f"SYMFONIC_{old.upper()}": text}
+        (place.app / ".env").write_text(example, encoding="utf-8")
         assert place.policy(**older) == {**defaults, new: value}
         both = place.policy(**older, **{f"SYMFONIC_{new.upper()}": newer})
         assert both[new] == (False if newer == "no" else newer)
-        (place.app / ".env").write_text(f"{example}SYMFONIC_{new.upper()}={newer}\n")
+        (place.app / ".env").write_text(
+            f"{example}SYMFONIC_{new.upper()}={newer}\n", encoding="utf-8"
+        )
         assert place.policy(**older) == both, f"the newer {new} in .env loses"
         assert f"SYMFONIC_{old.upper()}" in example
     (place.app / ".env").unlink()
