@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,13 @@ from night_shift.settings import Settings
 from symfonic.capabilities.memory import LearningPolicy
 import json
 print(json.dumps(LearningPolicy.from_settings(Settings()).as_kwargs()))
+"""
+SCHEDULES = """
+from night_shift.settings import Settings
+from symfonic.capabilities.memory.worker import Schedule
+settings = Settings()
+print(Schedule() == Schedule(
+    deep=settings.deep_schedule, light=settings.light_schedule, zone=settings.zone))
 """
 DEFAULTS = """
 from symfonic.capabilities.memory import LearningPolicy
@@ -49,31 +57,6 @@ OLD = (
     ("phase_12_action_type_from_tool_calls", "promotion_use_tool_calls_fallback", "1", True, "no"),
     ("phase_12_promote_assistant_content", "promotion_promote_assistant_content", "1", True, "no"),
 )
-
-
-STAND_IN = """
-from dataclasses import dataclass
-from symfonic.capabilities.memory.errors import InputError
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Schedule:
-    deep: str
-    light: str
-    zone: str
-
-class Worker:
-    def __init__(self, memory, *, policy, schedule, scopes=None, liveness=None):
-        self.memory, self.policy, self.scopes, self.liveness = memory, policy, scopes, liveness
-
-    def run(self, *, once=False):
-        if not once:
-            raise InputError("The stand-in runs once.")
-        if self.liveness is not None:
-            self.liveness.touch()
-        for scope in self.scopes or self.memory.scopes():
-            self.memory.sleep(scope=scope, policy=self.policy)
-"""
-"""A worker until the package has one; it goes with the lines in ``install`` that put it there."""
 
 
 class Place:
@@ -108,11 +91,6 @@ def install(place: Place, directory: Path, root: Path) -> None:
     (wheel,) = directory.glob("*.whl")
     venv.create(directory / "venv", with_pip=True)
     place.run("pip", "install", "--quiet", f"{wheel}[worker]", "pyyaml")
-    worker = next(
-        (directory / "venv").glob("lib/*/site-packages/symfonic/capabilities/memory/worker")
-    )
-    if not (worker / "__init__.py").exists():
-        (worker / "__init__.py").write_text(STAND_IN, encoding="utf-8")
     written = json.loads(place.run("symfonic-memory", "init", str(place.app), "--json"))["written"]
     assert all((place.app / path).is_file() for path in written)
     place.run("pip", "install", "--quiet", ".[test]")
@@ -123,12 +101,15 @@ def check_settings(place: Place) -> None:
     defaults = json.loads(place.run("python", "-c", DEFAULTS))
     assert len(defaults) == 19
     assert place.policy() == defaults
+    example = (place.app / ".env.example").read_text(encoding="utf-8")
     shutil.copyfile(place.app / ".env.example", place.app / ".env")
     assert place.policy() == defaults
+    stated = dict(re.findall(r"^# (SYMFONIC_(?:DEEP|LIGHT)_SCHEDULE)=(.*)$", example, re.MULTILINE))
+    assert len(stated) == 2
+    assert place.run("python", "-c", SCHEDULES, code=0, **stated) == "True\n"
     given = {name: OTHERS[type(value).__name__] for name, value in defaults.items()}
     variables = {f"SYMFONIC_{name.upper()}": text for name, (text, _) in given.items()}
     assert place.policy(**variables) == {name: value for name, (_, value) in given.items()}
-    example = (place.app / ".env.example").read_text(encoding="utf-8")
     for old, new, text, value, newer in OLD:
         older = {f"SYMFONIC_{old.upper()}": text}
         (place.app / ".env").write_text(example, encoding="utf-8")
@@ -163,7 +144,11 @@ def check_worker(place: Place) -> None:
     assert (place.app / "alive").is_file()
     stats = json.loads(place.run("symfonic-memory", "stats", *at))
     assert stats["records"]["entity"] == {"active": 2}, stats
-    place.run(NAME, "--once")
+    runs = json.loads(place.run("symfonic-memory", "runs", *at))
+    assert "worker.scope.ran" not in place.run(NAME, "--once", code=0), "nothing was due"
+    assert json.loads(place.run("symfonic-memory", "runs", *at)) == runs
+    wrong = place.run(NAME, "--once", code=11, SYMFONIC_DEEP_SCHEDULE="at three")
+    assert "at three" in wrong
 
 
 def check_deployment(place: Place) -> None:
