@@ -149,6 +149,7 @@ def check_worker(place: Place) -> None:
     place.run(NAME, "--once", code=0, **rarely)
     assert json.loads(place.run("symfonic-memory", "runs", *at)) == runs
     wrong = place.run(NAME, "--once", code=11, SYMFONIC_DEEP_SCHEDULE="at three")
+    assert "SYMFONIC_DEEP_SCHEDULE" in wrong
     assert "at three" in wrong
 
 
