@@ -33,6 +33,7 @@ docs: $(VENV)/.dev
 
 package: $(VENV)/.dev
 	$(BIN)/python tests/package/check_wheel.py
+	$(BIN)/python tests/package/check_scaffold.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

@@ -14,12 +14,15 @@ from symfonic.capabilities.memory.cli.app import COMMANDS
 from symfonic.capabilities.memory.errors import SymfonicError
 from symfonic.capabilities.memory.policy import PHASE_NAMES
 from symfonic.capabilities.memory.settings import TABLES, environment_name
+from symfonic.capabilities.memory.worker.scaffolding import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = ROOT / "src/symfonic/capabilities/memory"
+APP: Final = rendered("night-shift")
+"""The generated app that pages describe."""
 PAGES: Final = sorted(
     str(page.relative_to(ROOT))
     for folder in (ROOT, ROOT / "docs", ROOT / "changes", ROOT / "benchmarks")
@@ -42,7 +45,7 @@ _KNOB_STEMS: Final = (
 )
 _ABSENT: Final = {
     "policy.toml", "log.jsonl", "week.jsonl", "monday.jsonl", "FILE.rejects.jsonl",
-    "recall-token-budget.md", "__init__.py",
+    "recall-token-budget.md", "__init__.py", *APP,
 }  # fmt: skip
 """File names that pages use for files of the reader's own, or of a place that has none."""
 
@@ -107,8 +110,9 @@ def test_knobs_that_a_page_names_exist(page: str) -> None:
     variables = set(re.findall(r"SYMFONIC_[A-Z0-9_]+", text))
     ours = {environment_name(name) for name in KNOBS}
     others = {f"SYMFONIC_{name}" for name in ("STORE", "SCOPE", "SALT", "TIMEZONE", "")}
+    app = set(re.findall(r"^# (SYMFONIC_[A-Z_]+)=", APP[".env.example"], re.MULTILINE))
     older = {environment_name(name) for name in settings._OLD_SPELLINGS.values()}
-    assert not variables - ours - others - older
+    assert not variables - ours - others - older - app
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -8,22 +8,28 @@ import sys
 from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symfonic.capabilities.memory import policy as policy_module
 from symfonic.capabilities.memory.errors import PolicyError
 from symfonic.capabilities.memory.knobs import field_notes
 from symfonic.capabilities.memory.policy import (
+    OLD_SPELLINGS,
     PHASE_NAMES,
     RANGES,
     LearningPolicy,
     check,
     window_start,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DEFAULTS: list[tuple[str, type, object]] = [
     ("lookback_hours", int, 24),
@@ -339,6 +345,91 @@ def test_from_settings_knows_no_other_spelling_and_no_mapping() -> None:
     assert LearningPolicy.from_settings({"lookback_hours": 48}) == LearningPolicy()
 
 
+@pytest.mark.parametrize("name", [name for name, _, _ in DEFAULTS])
+def test_from_settings_falls_back_field_by_field(name: str) -> None:
+    chosen = {field: _other(field) for field, _, _ in DEFAULTS}
+    expected = {**chosen, name: LearningPolicy().as_kwargs()[name]}
+    absent = {field: value for field, value in chosen.items() if field != name}
+    for given_ in (absent, {**absent, name: None}):
+        found = LearningPolicy.from_settings(SimpleNamespace(**given_))
+        assert found.as_kwargs() == expected
+
+
+@pytest.mark.parametrize("name", [name for name, _, _ in DEFAULTS])
+@pytest.mark.parametrize("value", [0, 0.0, False, "", (), b""])
+def test_from_settings_never_takes_a_falsy_choice_for_nothing(name: str, value: object) -> None:
+    settings = SimpleNamespace(**{name: value})
+    told = _outcome(lambda: LearningPolicy.from_settings(settings), name)
+    assert told == _outcome(lambda: policy_with(name, value), name)
+    assert told in (value, {"field": name, "value": value, "range": str(RANGES[name])})
+
+
+def test_from_settings_reads_attributes_however_they_are_made() -> None:
+    class Settings:
+        __slots__ = ("promotion_recency_days",)
+        lookback_hours = 48
+
+        def __init__(self) -> None:
+            self.promotion_recency_days = 7
+
+        @property
+        def enable_entity_linker(self) -> bool:
+            return True
+
+        def __getattr__(self, name: str) -> object:
+            if name == "entity_linker_extractor":
+                return "llm"
+            raise AttributeError(name)
+
+    assert LearningPolicy.from_settings(Settings()) == LearningPolicy(
+        lookback_hours=48, promotion_recency_days=7, enable_entity_linker=True,
+        entity_linker_extractor_kind="llm",
+    )  # fmt: skip
+
+
+def test_from_settings_does_not_hide_an_attribute_that_fails() -> None:
+    class Settings:
+        @property
+        def lookback_hours(self) -> int:
+            raise RuntimeError("the vault is closed")
+
+    with pytest.raises(RuntimeError, match="vault"):
+        LearningPolicy.from_settings(Settings())
+
+
+def test_from_settings_is_its_own_inverse() -> None:
+    policy = LearningPolicy(**{name: _other(name) for name, _, _ in DEFAULTS})  # type: ignore[arg-type]
+    assert LearningPolicy.from_settings(policy) == policy
+    assert LearningPolicy(**policy.as_kwargs()) == policy
+    assert LearningPolicy.from_settings(SimpleNamespace(**policy.as_kwargs())) == policy
+
+
+@pytest.mark.parametrize("value", ["", "dask", 1, False])
+def test_old_spelling_out_of_range_is_refused_by_the_fields_name(value: object) -> None:
+    with pytest.raises(PolicyError) as caught:
+        LearningPolicy.from_settings(SimpleNamespace(entity_linker_extractor=value))
+    assert caught.value.facts["field"] == "entity_linker_extractor_kind"
+    assert caught.value.facts["value"] is value
+
+
+def test_policy_knows_one_old_spelling_and_it_is_no_argument() -> None:
+    assert OLD_SPELLINGS == {"entity_linker_extractor_kind": "entity_linker_extractor"}
+    knobs: dict[str, Any] = {"entity_linker_extractor": "spacy"}
+    with pytest.raises(TypeError):
+        LearningPolicy(**knobs)
+
+
+def test_the_models_name_is_written_in_the_policy_only() -> None:
+    package = Path(policy_module.__file__).parent
+    default = LearningPolicy().phase_12_llm_model
+    holders = [
+        path.relative_to(package).as_posix()
+        for path in sorted(package.rglob("*"))
+        if path.suffix in {".py", ".tmpl", ".toml"} and default in path.read_text(encoding="utf-8")
+    ]
+    assert holders == ["policy.py"]
+
+
 def test_from_settings_keeps_the_class_and_its_own_defaults() -> None:
     @dataclass(frozen=True)
     class Weekly(LearningPolicy):
@@ -409,3 +500,11 @@ def _other(name: str) -> object:
     if isinstance(default, str):
         return "another-model"
     return default / 2 if isinstance(default, float) else default + 1
+
+
+def _outcome(make: Callable[[], LearningPolicy], name: str) -> object:
+    """The field's value, or the facts of the error that refused it."""
+    try:
+        return getattr(make(), name)
+    except PolicyError as error:
+        return error.facts

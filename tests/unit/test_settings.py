@@ -17,6 +17,9 @@ from symfonic.capabilities.memory.settings import (
     Resolved,
     environment_name,
     fingerprint,
+    near_misses,
+    older_names,
+    read_knob,
     resolve,
 )
 
@@ -240,6 +243,35 @@ def test_old_environment_spelling_is_read_where_the_new_one_is_not_set(
     assert both.policy == LearningPolicy()
     assert both.sources[field] == f"environment {environment_name(field)}"
     assert not caplog.records
+
+
+def test_older_names_are_those_three_and_no_knobs() -> None:
+    older = {old: name for name in KNOBS for old in older_names(name)}
+    assert older == {
+        "entity_linker_extractor": "entity_linker_extractor_kind",
+        "phase_12_action_type_from_tool_calls": "promotion_use_tool_calls_fallback",
+        "phase_12_promote_assistant_content": "promotion_promote_assistant_content",
+    }
+    assert not older.keys() & set(KNOBS)
+
+
+def test_older_environment_name_is_no_near_miss() -> None:
+    older = [environment_name(old) for name in KNOBS for old in older_names(name)]
+    assert near_misses([*older, *map(environment_name, KNOBS), "LOOKBACK_HOUR"]) == ()
+    assert near_misses(["SYMFONIC_MAX_PASS", "SYMFONIC_LOOKBACK_HOUR"]) == (
+        ("SYMFONIC_LOOKBACK_HOUR", "SYMFONIC_LOOKBACK_HOURS"),
+        ("SYMFONIC_MAX_PASS", "SYMFONIC_MAX_PASSES"),
+    )
+
+
+@pytest.mark.parametrize("name", KNOBS)
+def test_knob_is_read_from_a_text_and_from_its_value_alike(name: str) -> None:
+    value = _other(name)
+    assert read_knob(name, str(value), source="here") == value
+    assert read_knob(name, value, source="here") == value
+    with pytest.raises(PolicyError, match=rf"^{name} is .* \(here\); it must be ") as caught:
+        read_knob(name, object(), source="here")
+    assert caught.value.facts["field"] == name
 
 
 def test_file_takes_names_at_the_top_and_in_their_tables(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,43 @@ _CLASSES: Mapping[str, type[Any]] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """What there is to say of one knob, each part as one line.
+
+    ``default`` is as a knob file, the environment and ``--set`` write it; ``range`` begins with the
+    unit.
+    """
+
+    name: str
+    default: str
+    range: str
+    environment: str
+    meaning: str
+    reason: str
+
+
+def entries(table: str) -> Iterator[Entry]:
+    """The knobs of one table of a knob file, in field order."""
+    notes = field_notes(_CLASSES[table])
+    for field in fields(_CLASSES[table]):
+        allowed = TABLES[table][field.name]
+        meaning, unit, reason = _parts(notes[field.name], allowed)
+        yield Entry(
+            name=field.name,
+            default=_written(field.default),
+            range=f"{unit}: {allowed}",
+            environment=environment_name(field.name),
+            meaning=meaning,
+            reason=reason,
+        )
+
+
 def policy_table() -> str:
     """Markdown: one table each for the policy, retention and limits, a row for each field."""
     return "\n\n".join(
-        f"## `{_CLASSES[table].__name__}`: `[{table}]`\n\n" + "\n".join(_rows(table, ranges))
-        for table, ranges in TABLES.items()
+        f"## `{_CLASSES[table].__name__}`: `[{table}]`\n\n" + "\n".join(_rows(table))
+        for table in TABLES
     )
 
 
@@ -52,15 +84,13 @@ def with_tables(page: str) -> str:
     return f"{before}{BEGIN}\n\n{policy_table()}\n\n{END}{after}"
 
 
-def _rows(table: str, ranges: Mapping[str, Range]) -> Iterator[str]:
+def _rows(table: str) -> Iterator[str]:
     yield "| knob | default | range | environment | what it sets, and why this default |"
     yield "|---|---|---|---|---|"
-    notes = field_notes(_CLASSES[table])
-    for field in fields(_CLASSES[table]):
-        meaning, unit, reason = _parts(notes[field.name], ranges[field.name])
+    for entry in entries(table):
         yield (
-            f"| `{field.name}` | `{_written(field.default)}` | {unit}: {ranges[field.name]} "
-            f"| `{environment_name(field.name)}` | {meaning}. {reason} |"
+            f"| `{entry.name}` | `{entry.default}` | {entry.range} "
+            f"| `{entry.environment}` | {entry.meaning}. {entry.reason} |"
         )
 
 

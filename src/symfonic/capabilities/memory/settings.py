@@ -1,7 +1,8 @@
 """Where a run's knobs come from: defaults, a TOML file, the environment, flags; each over the last.
 
 An entry point calls ``resolve`` once and hands the environment in; nothing is read at import. Each
-value carries its source, so that a report can say why a run behaved as it did.
+value carries its source, so that a report can say why a run behaved as it did. An entry point that
+reads its environment in another way has the names and the reading of one value from here too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.retention import RetentionPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 PREFIX = "SYMFONIC_"
@@ -73,6 +74,23 @@ def environment_name(field: str) -> str:
     return f"{PREFIX}{field.upper()}"
 
 
+def older_names(field: str) -> tuple[str, ...]:
+    """The names that a field had before, which deployed environments may still carry."""
+    return (_OLD_SPELLINGS[field],) if field in _OLD_SPELLINGS else ()
+
+
+def read_knob(field: str, value: object, *, source: str) -> Any:  # noqa: ANN401
+    """The value of a field from what was written for it, as a text or as the value itself.
+
+    ``source`` says where it was written, for the message.
+
+    Raises ``PolicyError`` for a value out of range.
+    """
+    allowed = _KNOBS[field]
+    stated = allowed.read(value) if isinstance(value, str) else value
+    return kept(field, stated, allowed, source=source)
+
+
 def resolve(*, file: Path | None, environ: Mapping[str, str], sets: Sequence[str]) -> Resolved:
     """The knobs of a run; ``sets`` are texts such as ``lookback_hours=48``, the last one winning.
 
@@ -98,7 +116,7 @@ def resolve(*, file: Path | None, environ: Mapping[str, str], sets: Sequence[str
         retention=RetentionPolicy(**chosen["retention"]),
         limits=RunLimits(**chosen["limits"]),
         sources=sources,
-        near_misses=tuple(_near_misses(environ)),
+        near_misses=near_misses(environ),
     )
 
 
@@ -206,21 +224,19 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[_Setting]:
     for name, allowed in _KNOBS.items():
-        spellings = (name, _OLD_SPELLINGS[name]) if name in _OLD_SPELLINGS else (name,)
-        variables = map(environment_name, spellings)
+        variables = map(environment_name, (name, *older_names(name)))
         found = next((variable for variable in variables if variable in environ), None)
         if found is not None:
             value = allowed.read(environ[found])
             yield _Setting(name=name, value=value, source=f"environment {found}")
 
 
-def _near_misses(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def near_misses(variables: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Of some environment names, those that are no knob and nearly one, each with that one's."""
     known = {environment_name(name) for name in (*_KNOBS, *_OLD_SPELLINGS.values())}
-    for variable in sorted(environ):
-        if variable.startswith(PREFIX) and variable not in known:
-            near = _near(variable.removeprefix(PREFIX).lower())
-            if near is not None:
-                yield variable, environment_name(near)
+    unknown = [name for name in sorted(variables) if name.startswith(PREFIX) and name not in known]
+    nearest = [(name, _near(name.removeprefix(PREFIX).lower())) for name in unknown]
+    return tuple((name, environment_name(near)) for name, near in nearest if near is not None)
 
 
 def _from_flags(sets: Sequence[str]) -> Iterator[_Setting]:

@@ -42,6 +42,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         section="First steps",
         summary="Watch a week of an agent's work being learnt from, and undone.",
     ),
+    "init": Entry(
+        module="init",
+        section="First steps",
+        summary="Write a small app that runs maintenance by a schedule.",
+    ),
     "ingest": Entry(module="ingesting", section="Memory", summary="Read log files into memory."),
     "remember": Entry(
         module="recalling", section="Memory", summary="Keep a note, for good or for a while."
