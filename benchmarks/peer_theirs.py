@@ -70,11 +70,17 @@ class Embedder:
 
 
 class Watch:
-    """CPU seconds, items examined and produced, by phase; it stands in for their functions."""
+    """CPU seconds, items examined and produced, by phase; it stands in for their functions.
 
-    def __init__(self) -> None:
+    What a phase is handed as a list counts as examined, else the episodes or the nodes that it
+    fetches. A walk is a call that their in-memory store answers by going through all links.
+    """
+
+    def __init__(self, since: datetime) -> None:
+        self.since = since
         self.phases: dict[str, dict[str, Any]] = {}
-        self.fetched: dict[str, int] = {}
+        self.fetched: dict[str, list[Any]] = {}
+        self.walks = 0
 
     def attach(self, store: GraphMemoryStore, episodic: EpisodicLayer) -> None:
         """Put a stopwatch around each phase, and a counter on what it fetches."""
@@ -83,21 +89,26 @@ class Watch:
             setattr(home, function, self._timed(name, getattr(home, function)))
         store.query_nodes = self._counted("nodes", store.query_nodes)  # type: ignore[method-assign]
         episodic.list_events = self._counted("episodes", episodic.list_events)  # type: ignore[method-assign]
+        store.get_neighbors = self._walking(store.get_neighbors)  # type: ignore[method-assign]
+        store.upsert_edge = self._walking(store.upsert_edge)  # type: ignore[method-assign]
 
     def _timed(
         self, name: str, work: Callable[..., Awaitable[Any]]
     ) -> Callable[..., Awaitable[Any]]:
         @functools.wraps(work)
         async def timed(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - passed on as they are
-            self.fetched = {}
+            self.fetched, self.walks = {}, 0
             began = time.process_time()
             result = await work(*arguments, **named)
             spent = time.process_time() - began
-            handed = [len(argument) for argument in arguments if isinstance(argument, list)]
-            fetched = self.fetched.get("episodes", self.fetched.get("nodes", 0))
+            handed = [argument for argument in arguments if isinstance(argument, list)]
+            fetched = self.fetched.get("episodes", self.fetched.get("nodes", []))
+            examined = handed[0] if handed else fetched
             self.phases[name] = {
                 "outcome": "ran",
-                "examined": sum(handed) if handed else fetched,
+                "examined": len(examined),
+                "new": sum(_time(item) >= self.since for item in examined),
+                "walks": self.walks,
                 "produced": _number(result),
                 "seconds": spent,
                 "left": 0,
@@ -112,10 +123,25 @@ class Watch:
         @functools.wraps(work)
         async def counted(*arguments: Any, **named: Any) -> list[Any]:  # noqa: ANN401 - passed on
             found = await work(*arguments, **named)
-            self.fetched[what] = max(self.fetched.get(what, 0), len(found))
+            self.fetched[what] = max(self.fetched.get(what, []), found, key=len)
             return found
 
         return counted
+
+    def _walking(self, work: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        @functools.wraps(work)
+        async def walking(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - passed on
+            self.walks += 1
+            return await work(*arguments, **named)
+
+        return walking
+
+
+def _time(item: Any) -> datetime:  # noqa: ANN401 - a node, or an episode as their store lists it
+    """When it came: an episode's own time is in its metadata."""
+    if stated := getattr(item, "metadata", {}).get("created_at"):
+        return datetime.fromisoformat(stated)
+    return item.created_at  # type: ignore[no-any-return]
 
 
 def _number(result: Any) -> int:  # noqa: ANN401 - a count, or a tuple with counts among it
@@ -184,7 +210,7 @@ async def night(path: str) -> dict[str, Any]:
     episodic = EpisodicLayer(InMemoryVectorBackend(), Embedder())
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 - one line, read once
         held = await load(map(json.loads, file), store, episodic)
-    watch = Watch()
+    watch = Watch(since=datetime.now(UTC) - timedelta(days=1))
     watch.attach(store, episodic)
     consolidator = SleepConsolidator(
         store,
