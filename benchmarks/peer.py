@@ -129,9 +129,9 @@ def large_table(series: Series) -> str:
 def report(series: Series) -> str:
     """Everything that is printed, as Markdown."""
     theirs, ours = series.theirs, series.ours
+    size = f"{series.size:,}"
     parts = [
-        f"## {series.size:,} episodes, {series.size:,} other records, {series.size:,} links, "
-        "a tenth of each new",
+        f"## {size} episodes, {size} other records, {size} links, a tenth of each new",
         verdict(ratios(theirs, ours)),
         sides(theirs, ours),
         "## Phase by phase",
@@ -148,7 +148,7 @@ def page(series: Series, flags: str, repeats: int) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in known.items())
     return (
         "# Beside symfonic-core\n\n"
-        f"Written by `make bench-peer PEER_FLAGS=\"{flags}\"`, the median of {repeats} runs each; "
+        f'Written by `make bench-peer PEER_FLAGS="{flags}"`, the median of {repeats} runs each; '
         "what is compared, and what not, stands in "
         "[README.md](README.md#beside-symfonic-core).\n"
         f"Versions: {versions}; {platform.system()} {platform.machine()}.\n\n{report(series)}\n"

@@ -52,6 +52,9 @@ NOTES = {
 }
 """What to know before two numbers are compared, by the name of their phase."""
 
+_THEIR_HEAD = ["symfonic-core", "examined", "new", "walks", "produced", "s"]
+_OUR_HEAD = ["symfonic-memory", "examined", "produced", "left", "s"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
@@ -168,8 +171,8 @@ def sides(theirs: Side, ours: Side) -> str:
         rows.append([f"{kind} held", *(f"{s.held.get(kind, 0):,}" for s in (theirs, ours))])
     rows.append(["CPU of the run", *(f"{s.cpu_s:.2f} s" for s in (theirs, ours))])
     rows.append(["peak memory", *(f"{s.peak_mb:.0f} MB" for s in (theirs, ours))])
-    for what, pick in (("examined", "examined"), ("produced", "produced")):
-        totals = (sum(getattr(phase, pick) for phase in s.phases) for s in (theirs, ours))
+    for what in ("examined", "produced"):
+        totals = [sum(getattr(phase, what) for phase in s.phases) for s in (theirs, ours)]
         rows.append([f"items {what}, all phases", *(f"{total:,}" for total in totals)])
     return table(rows)
 
@@ -181,10 +184,8 @@ def verdict(found: Sequence[Ratio]) -> str:
         mark = ""
         if number == 0:
             mark = f"aim ≥ {AIM:.0f} ×: " + ("met" if ratio.times >= AIM else "**missed**")
-        rows.append(
-            [ratio.what, f"{ratio.theirs_s:.2f}", f"{ratio.ours_s:.2f}", f"{ratio.times:.1f} ×"]
-            + [mark]
-        )
+        spent = [f"{ratio.theirs_s:.2f}", f"{ratio.ours_s:.2f}", f"{ratio.times:.1f} ×"]
+        rows.append([ratio.what, *spent, mark])
     return table(rows)
 
 
@@ -192,22 +193,16 @@ def by_phase(theirs: Side, ours: Side) -> str:
     """Their phases beside ours, with what to know about each pair; ours without a partner last."""
     mine = {phase.name: phase for phase in ours.phases}
     both = frozenset(compared(theirs, ours))
-    rows = [
-        ["symfonic-core", "examined", "new", "walks", "produced", "s"]
-        + ["symfonic-memory", "examined", "produced", "left", "s", "compared", "note"]
-    ]
+    rows = [[*_THEIR_HEAD, *_OUR_HEAD, "compared", "note"]]
     for phase in theirs.phases:
         partner = PARTNERS.get(phase.name)
-        rows.append(
-            _theirs(phase)
-            + _ours(partner, mine.get(partner or ""))
-            + ["yes" if phase.name in both else "no", NOTES.get(phase.name, "no partner")]
-        )
-    for mine_only in ours.phases:
-        if mine_only.name not in PARTNERS.values():
-            rows.append(
-                ["–"] + [""] * 5 + _ours(mine_only.name, mine_only) + ["no", "no phase of theirs"]
-            )
+        pair = [*_theirs(phase), *_ours(partner, mine.get(partner or ""))]
+        answer = "yes" if phase.name in both else "no"
+        rows.append([*pair, answer, NOTES.get(phase.name, "no partner")])
+    nobody = ["–", *("" for _ in _THEIR_HEAD[1:])]
+    for phase in ours.phases:
+        if phase.name not in PARTNERS.values():
+            rows.append([*nobody, *_ours(phase.name, phase), "no", "no phase of theirs"])
     return table(rows)
 
 

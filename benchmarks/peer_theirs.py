@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from importlib.metadata import version
 from os import times
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symfonic.core.learning.consolidation import SleepConsolidator
@@ -34,7 +35,7 @@ from symfonic.memory.models.node import MemoryNode
 from symfonic.memory.types import MemoryLayer, TenantScope
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 TENANT = "bench"
 _LEARNING = "symfonic.core.learning."
@@ -149,6 +150,11 @@ def _number(result: Any) -> int:  # noqa: ANN401 - a count, or a tuple with coun
     return sum(part for part in parts if isinstance(part, int))
 
 
+def _read(path: str) -> Iterator[dict[str, Any]]:
+    with Path(path).open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
 async def load(
     rows: Iterable[dict[str, Any]], store: GraphMemoryStore, episodic: EpisodicLayer
 ) -> dict[str, int]:
@@ -208,8 +214,7 @@ async def night(path: str) -> dict[str, Any]:
     """Load, then one run: only the run is timed."""
     store = GraphMemoryStore(InMemoryGraphBackend())
     episodic = EpisodicLayer(InMemoryVectorBackend(), Embedder())
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - one line, read once
-        held = await load(map(json.loads, file), store, episodic)
+    held = await load(_read(path), store, episodic)
     watch = Watch(since=datetime.now(UTC) - timedelta(days=1))
     watch.attach(store, episodic)
     consolidator = SleepConsolidator(
