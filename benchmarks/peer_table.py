@@ -132,8 +132,11 @@ def compared(theirs: Side, ours: Side) -> list[str]:
     ]
 
 
-def ratios(theirs: Side, ours: Side) -> list[Ratio]:
+def ratios(theirs: Side, ours: Side, pruning: Side | None = None) -> list[Ratio]:
     """Whole run to whole run, then what both do, with and without their quadratic phases.
+
+    ``pruning`` is their run over records that are all of low importance, so that their pruning
+    looks at each that is a week old.
 
     Ours is always the whole run, with the reading of new episodes and the durable commit in it:
     taking anything out would flatter us.
@@ -141,7 +144,7 @@ def ratios(theirs: Side, ours: Side) -> list[Ratio]:
     both = compared(theirs, ours)
     spent = {phase.name: phase.seconds for phase in theirs.phases}
     plain = [name for name in both if name not in QUADRATIC]
-    return [
+    found = [
         Ratio(what="the whole run", theirs_s=theirs.cpu_s, ours_s=ours.cpu_s),
         Ratio(
             what="their phases that both ran",
@@ -154,6 +157,10 @@ def ratios(theirs: Side, ours: Side) -> list[Ratio]:
             ours_s=ours.cpu_s,
         ),
     ]
+    if pruning is not None:
+        what = "the whole run, all their notes of low importance"
+        found.append(Ratio(what=what, theirs_s=pruning.cpu_s, ours_s=ours.cpu_s))
+    return found
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -207,7 +214,7 @@ def by_phase(theirs: Side, ours: Side) -> str:
 
 
 def _theirs(phase: Phase) -> list[str]:
-    name = f"`{phase.name}`" + (" (quadratic)" if phase.name in QUADRATIC else "")
+    name = phase.name + (" (quadratic)" if phase.name in QUADRATIC else "")
     counts = [f"{phase.examined:,}", _count(phase.new), _count(phase.walks)]
     return [name, *counts, f"{phase.produced:,}", f"{phase.seconds:.3f}"]
 

@@ -150,9 +150,12 @@ def _number(result: Any) -> int:  # noqa: ANN401 - a count, or a tuple with coun
     return sum(part for part in parts if isinstance(part, int))
 
 
-def _read(path: str) -> Iterator[dict[str, Any]]:
+def _read(path: str, importance: int | None) -> Iterator[dict[str, Any]]:
     with Path(path).open(encoding="utf-8") as file:
-        yield from map(json.loads, file)
+        for row in map(json.loads, file):
+            if importance is not None and "importance" in row:
+                row["importance"] = importance
+            yield row
 
 
 async def load(
@@ -210,11 +213,11 @@ def _node(row: dict[str, Any], at: datetime, shift: timedelta) -> MemoryNode:
     )  # fmt: skip
 
 
-async def night(path: str) -> dict[str, Any]:
-    """Load, then one run: only the run is timed."""
+async def night(path: str, importance: int | None = None) -> dict[str, Any]:
+    """Load, then one run: only the run is timed. ``importance`` replaces that of the notes."""
     store = GraphMemoryStore(InMemoryGraphBackend())
     episodic = EpisodicLayer(InMemoryVectorBackend(), Embedder())
-    held = await load(_read(path), store, episodic)
+    held = await load(_read(path, importance), store, episodic)
     watch = Watch(since=datetime.now(UTC) - timedelta(days=1))
     watch.attach(store, episodic)
     consolidator = SleepConsolidator(
@@ -246,7 +249,9 @@ def main() -> None:
     """Run over the file that is named and print the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path")
-    print(json.dumps(asyncio.run(night(parser.parse_args().path))))
+    parser.add_argument("--importance", type=int, help="of every record that is not a name")
+    given = parser.parse_args()
+    print(json.dumps(asyncio.run(night(given.path, given.importance))))
 
 
 if __name__ == "__main__":

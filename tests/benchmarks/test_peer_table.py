@@ -87,6 +87,13 @@ def test_ratios_leave_out_their_phases_and_nothing_of_ours() -> None:
     assert {ratio.ours_s for ratio in (whole, both, plain)} == {0.5}
 
 
+def test_their_run_over_unimportant_records_is_one_more_line() -> None:
+    theirs, ours = make_side(cpu_s=9.0), make_side(cpu_s=0.5)
+    assert len(ratios(theirs, ours)) == 3
+    last = ratios(theirs, ours, make_side(cpu_s=16.0))[-1]
+    assert (last.theirs_s, last.times) == (16.0, 32.0)
+
+
 def test_every_phase_of_theirs_has_a_note() -> None:
     assert PARTNERS.keys() <= NOTES.keys()
     assert PARTNERS.keys() >= QUADRATIC
@@ -130,14 +137,14 @@ def test_phases_stand_beside_their_partners() -> None:
         make_phase("supersede"),
     )
     text = by_phase(theirs, ours)
-    assert row_of(text, "`cooccurrence`")[:12] == [
-        "`cooccurrence` (quadratic)", "1,000", "999", "7,000", "3", "1.000",
+    assert row_of(text, "cooccurrence")[:12] == [
+        "cooccurrence (quadratic)", "1,000", "999", "7,000", "3", "1.000",
         "`link_cooccurring`", "40", "2,000", "4", "0.250", "yes",
     ]  # fmt: skip
-    assert row_of(text, "`prune_orphans`")[6] == "`expire` (not in this roster)"
-    assert row_of(text, "`tag_risk`")[6:12] == ["–", "", "", "", "", "no"]
-    assert row_of(text, "`brand_new`")[-1] == "no partner"
-    assert row_of(text, "`entity_links`")[6:12] == [
+    assert row_of(text, "prune_orphans")[6] == "`expire` (not in this roster)"
+    assert row_of(text, "tag_risk")[6:12] == ["–", "", "", "", "", "no"]
+    assert row_of(text, "brand_new")[-1] == "no partner"
+    assert row_of(text, "entity_links")[6:12] == [
         "`link_entities` (declined)", "", "", "12", "", "no",
     ]  # fmt: skip
     assert row_of(text, "–")[6] == "`supersede`"
