@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEER := .venv-peer
 
-.PHONY: demo test check lint types imports words docs package bench soak format clean
+.PHONY: demo test check lint types imports words docs package bench bench-peer soak format clean
 
 demo: $(VENV)/.core
 	$(BIN)/symfonic-memory demo
@@ -38,6 +39,9 @@ package: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
 
+bench-peer: $(VENV)/.dev $(PEER)/.ready
+	$(BIN)/python benchmarks/peer.py $(PEER_FLAGS)
+
 soak: $(VENV)/.dev
 	SYMFONIC_HYPOTHESIS=soak $(BIN)/pytest -m soak tests/integration
 	SYMFONIC_HYPOTHESIS=soak $(BIN)/pytest tests/property
@@ -47,7 +51,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) build dist .coverage htmlcov .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEER) build dist .coverage htmlcov .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -61,4 +65,10 @@ $(VENV)/.core: $(VENV)/.venv pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.core requirements-dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+# The other package has the same namespace, and so an environment of its own.
+$(PEER)/.ready:
+	$(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/pip install --quiet --disable-pip-version-check symfonic-core==9.12.0
 	@touch $@
