@@ -115,7 +115,7 @@ def test_missed_week_is_caught_up_by_one_run(remembering: Callable[..., Kept]) -
     worked(kept, "2026-03-09T20:00Z", policy=LINKER)
     assert kept.of("deep")[1:] == ["2026-03-09T08:00+00:00"]
     run = kept.memory.runs(scope="acme/ana", limit=1)[0]
-    assert [p["left"] for p in run.report["phases"]] == [0, 0, 0, 0]
+    assert {p["left"] for p in run.report["phases"]} == {0}
     pending = kept.memory.stats(scope="acme/ana")["pending"]
     assert not any(pending.values())
 

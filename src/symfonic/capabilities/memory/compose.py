@@ -45,27 +45,14 @@ def compose_collaborators(
     """
     missing: dict[str, str] = {}
     extractor: EntityExtractor | None = None
-    if policy.enable_entity_linker:
-<<<<<<< HEAD
-        kind = policy.entity_linker_extractor_kind
-        extractor = {
-            "regex": PatternEntityExtractor(), "spacy": spacy_extractor, "llm": llm_extractor,
-        }[kind]  # fmt: skip
-        if extractor is None:
-            missing["link_entities"] = (
-                f"entity_linker_extractor_kind is {kind!r} and no such extractor was given. "
-                f"It is given from Python: Memory.sleep(given={{'{kind}_extractor': …}})."
-            )
     cooccurrence: CooccurrenceRule | None = None
     if policy.enable_entity_linker:
         cooccurrence = CooccurrenceRule(min_co_count=policy.synthetic_link_min_co_count)
-=======
         try:
             extractor = _entity_extractor(policy, spacy=spacy_extractor, llm=llm_extractor)
         except (MissingExtra, CollaboratorError) as reason:
             kind = policy.entity_linker_extractor_kind
             missing["link_entities"] = f"entity_linker_extractor_kind is {kind!r}. {reason}"
->>>>>>> spacy
     rule: ProcedureRule | None = None
     proposing: ProposerRule | None = None
     if not policy.phase_12_use_llm_extractor:

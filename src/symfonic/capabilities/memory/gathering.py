@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 T = TypeVar("T")
 
+_AT_ONCE = 50
+"""How many episodes a reader is shown between two signs of life."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sleep:
@@ -105,17 +108,24 @@ def read(
     reading: Gathered,
     beat: Callable[[], None],
 ) -> None:
-    """Let each reader look at its episodes; one that raises fails its own phase only."""
+    """Let each reader look at its episodes; one that raises fails its own phase only.
+
+    A few at a time, so that ``beat`` is heard while a slow reader works.
+    """
     for phase in phases:
         if phase.reader is None:
             continue
-        beat()
-        identity = phase.reader.identity
-        found = attempt(phase, partial(_readings, phase.reader, unread.get(phase.name, ())))
-        if isinstance(found, Failed):
-            reading.failed[phase.name] = found
-        else:
-            reading.fresh[identity] = found
+        reading.fresh[phase.reader.identity] = []
+        waiting = unread.get(phase.name, ())
+        for start in range(0, len(waiting), _AT_ONCE):
+            beat()
+            some = waiting[start : start + _AT_ONCE]
+            found = attempt(phase, partial(_readings, phase.reader, some))
+            if isinstance(found, Failed):
+                reading.failed[phase.name] = found
+                del reading.fresh[phase.reader.identity]
+                break
+            reading.fresh[phase.reader.identity] += found
 
 
 def _readings(reader: Reader, unread: Sequence[tuple[Record, Sequence[Record]]]) -> list[Seen]:

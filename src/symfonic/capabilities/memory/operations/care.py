@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from symfonic.capabilities.memory.records import Link, Record, RecordId
-    from symfonic.capabilities.memory.store import Receipt
+    from symfonic.capabilities.memory.store import Receipt, ScopeState
 
 _SHOWN = 1000
 
@@ -89,6 +89,11 @@ class CareOperations(Operations):
         self.flush_uses()
         with self.store.snapshot(Scope(scope)) as reader:
             return reader.stats()
+
+    def state(self, *, scope: str) -> ScopeState:
+        """The scope's own row: its counters, and the clocks of its last runs."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            return reader.state
 
     def scopes(self) -> list[str]:
         """Every scope of the store, sorted."""

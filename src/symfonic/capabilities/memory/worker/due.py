@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from symfonic.capabilities.memory.scope import Scope
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.outcome import SleepReport
-    from symfonic.capabilities.memory.store import MemoryStore, RunRow, ScopeState
+    from symfonic.capabilities.memory.store import RunRow, ScopeState
     from symfonic.capabilities.memory.worker.results import SleepKind
     from symfonic.capabilities.memory.worker.schedule import Schedule
 
@@ -30,10 +28,9 @@ class Sleeper(Protocol):
     """What a worker calls of ``Memory``."""
 
     @property
-    def store(self) -> MemoryStore: ...
-    @property
     def sleep(self) -> Callable[..., SleepReport]: ...
     def scopes(self) -> list[str]: ...
+    def state(self, *, scope: str) -> ScopeState: ...
     def runs(self, *, scope: str, limit: int) -> list[RunRow]: ...
     def flush_uses(self) -> None: ...
 
@@ -56,8 +53,7 @@ class Waits:
 
 def state_of(memory: Sleeper, scope: str) -> ScopeState:
     """The scope's row. Raises ``RecordNotFound``."""
-    with memory.store.snapshot(Scope(scope)) as reader:
-        return reader.state
+    return memory.state(scope=scope)
 
 
 def find_due(
