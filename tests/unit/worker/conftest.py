@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from symfonic.capabilities.memory.store import MemoryStore, RunRow
+    from symfonic.capabilities.memory.store import MemoryStore, RunRow, ScopeState
 
 
 class Call(NamedTuple):
@@ -60,6 +60,9 @@ class Kept:
 
     def scopes(self) -> list[str]:
         return self.memory.scopes()
+
+    def state(self, *, scope: str) -> ScopeState:
+        return self.memory.state(scope=scope)
 
     def runs(self, *, scope: str, limit: int) -> list[RunRow]:
         return self.memory.runs(scope=scope, limit=limit)
