@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from symfonic.capabilities.memory.as_left import check_as_left
 from symfonic.capabilities.memory.errors import UndoRefused
 from symfonic.capabilities.memory.undo import inverse
 
@@ -80,7 +81,7 @@ def plan_redo(reader: MemoryReader, number: int) -> TakenBack:
     later = _dependents(reader, groups)
     if later:
         raise _refused(path, undo, sorted(later), verb="redone")
-    _check_there(reader, rows, name)
+    check_as_left(reader, undo, rows)
     approved = [row for row in rows if row.before.get("status") == "approved"]
     if approved:
         i = approved[0].change.row[0]
@@ -174,24 +175,6 @@ def _undo_of(reader: MemoryReader, number: int) -> int:
     if run.kind == "redo" or not by:
         raise UndoRefused(f"Nothing of the run {name} is undone, so there is no redo.", run=name)
     return max(by)
-
-
-def _check_there(reader: MemoryReader, rows: Sequence[JournalRow], name: str) -> None:
-    """Whether the rows still are as the undo had left them, but for what only follows."""
-    ids = sorted({str(row.change.row[0]) for row in rows if row.change.table == "record"})
-    states = reader.states(ids)
-    for row in rows:
-        if row.change.table != "record":
-            continue
-        i = str(row.change.row[0])
-        is_there = states.get(i, "forgotten") != "forgotten"
-        if is_there == (row.change.operation == "remove"):
-            why = "is there again" if is_there else "is gone"
-            raise UndoRefused(
-                f"{name} cannot be redone: the record {i} {why}, by a later run or because it was "
-                "forgotten. If another undo took it away, redo that one first.",
-                run=name,
-            )
 
 
 def _refused(

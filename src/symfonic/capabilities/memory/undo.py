@@ -18,13 +18,14 @@ from symfonic.capabilities.memory.records import (
     decode_content,
     encode_content,
     rounded,
+    to_columns,
 )
 from symfonic.capabilities.memory.strength import record_strength
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symfonic.capabilities.memory.records import Record, RecordId
+    from symfonic.capabilities.memory.records import Columns, Record
     from symfonic.capabilities.memory.store import JournalRow, MemoryReader
 
 _ALL = 2**31
@@ -40,6 +41,7 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
     """
     ids = sorted({str(row.change.row[0]) for row in rows if row.change.table != "link"})
     current = {record.id: record for record in reader.records(ids)}
+    there = {str(record.id): to_columns(record) for record in current.values()}
     uses = _uses(reader, ids)
     changes: list[Change] = []
     stale: dict[str, Change] = {}
@@ -47,14 +49,17 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
         change = row.change
         match change.table:
             case "record":
-                if change.operation != "remove" and change.row[0] not in current:
+                i = str(change.row[0])
+                if change.operation != "remove" and i not in there:
                     continue
-                if change.after.keys() == {"strength"} and _moved_on(change, current):
-                    stale[str(change.row[0])] = change
+                if change.after.keys() == {"strength"} and _moved_on(change, there[i]):
+                    stale[i] = change
                     continue
                 if change.operation == "add":  # what is removed needs no strength
-                    stale.pop(str(change.row[0]), None)
-                changes.append(_undecided(_record(row), current))
+                    stale.pop(i, None)
+                turned = _undecided(_record(row), there)
+                changes.append(turned)
+                _fold(turned, there)
             case "link":
                 changes.append(_link(row))
                 _uncount(row, uses)
@@ -75,17 +80,24 @@ def _record(row: JournalRow) -> Change:
             return _turned(change, "add", dict(row.before))
 
 
-def _undecided(change: Change, current: Mapping[RecordId, Record]) -> Change:
+def _fold(change: Change, there: dict[str, Columns]) -> None:
+    """The next change sees the record as this one leaves it: it may be one that comes back."""
+    i = str(change.row[0])
+    if change.operation == "remove":
+        del there[i]
+    else:
+        there[i] = {**there.get(i, {}), **change.after}
+
+
+def _undecided(change: Change, there: Mapping[str, Columns]) -> Change:
     """What would be approved again is a draft: only a person approves, and taking back does not."""
     if change.after.get("status") != "approved":
         return change
-    if "body" in change.after:
-        content = decode_content("procedure", str(change.after["body"]))
-    else:
-        content = current[change.row[0]].content  # type: ignore[index]
+    body = change.after["body"] if "body" in change.after else there[str(change.row[0])]["body"]
+    content = decode_content("procedure", str(body))
     assert isinstance(content, Procedure)
-    body = encode_content(replace(content, decided_by=None, decided_at=None))
-    return replace(change, after={**change.after, "status": "draft", "body": body})
+    undecided = encode_content(replace(content, decided_by=None, decided_at=None))
+    return replace(change, after={**change.after, "status": "draft", "body": undecided})
 
 
 def _link(row: JournalRow) -> Change:
@@ -126,9 +138,8 @@ def _turned(change: Change, operation: Any, after: dict[str, Any]) -> Change:  #
     )  # fmt: skip
 
 
-def _moved_on(change: Change, current: Mapping[RecordId, Record]) -> bool:
-    record = current[change.row[0]]  # type: ignore[index]
-    return record.strength != change.after["strength"]
+def _moved_on(change: Change, columns: Columns) -> bool:
+    return columns["strength"] != change.after["strength"]
 
 
 def _recomputed(
