@@ -199,6 +199,25 @@ def test_a_record_made_and_edited_in_one_run_comes_back_as_edited(store: SQLiteS
     assert contents(store) == after
 
 
+def test_a_strength_a_later_run_has_set_is_computed_with_the_mention_that_came_back(
+    store: SQLiteStore,
+) -> None:
+    one, two = tell(store, "a", "b")
+    ada = entity("ada")
+    keep(store, *made("ada", one))
+    number = keep(
+        store, add_link(group("later"), mention(two, ada, 3), "x"),
+        set_strength(STRENGTH, ada.id, 7, "x"),
+    )  # fmt: skip
+    undo(store, number)
+    keep(store, set_strength(STRENGTH, ada.id, 9999, "x"))
+    redo(store, number)
+    with store.snapshot(SCOPE) as reader:
+        uses = reader.uses([ada.id], until=NOW, per_record=99)
+    assert [use.weight for use in uses] == [4.0]
+    assert record(store, ada.id).strength == record_strength(ada, uses, HALF_LIFE)
+
+
 def test_a_redo_of_one_group_brings_back_that_group_only(store: SQLiteStore) -> None:
     number = keep(store, *made("ada"), *made("bo"))
     whole = contents(store)

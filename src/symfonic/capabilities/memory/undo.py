@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from symfonic.capabilities.memory.changes import Change
 from symfonic.capabilities.memory.records import (
     Procedure,
+    RecordId,
     Use,
     decode_content,
     encode_content,
@@ -107,14 +108,17 @@ def _link(row: JournalRow) -> Change:
 
 
 def _uncount(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> None:
-    """A mention whose link goes was a use of its target."""
-    target, after, before = str(row.change.row[2]), row.change.after, row.before
-    if row.change.row[1] != "mentions" or "at" not in after:
+    """A mention whose link goes was a use of its target; one whose link comes back is again."""
+    target = RecordId(str(row.change.row[2]))
+    if row.change.row[1] != "mentions":
         return
-    place = (target, int(after["at"]) // _HOUR, "mention")  # type: ignore[arg-type]
-    if place in uses:
-        count = int(after["count"]) - int(before.get("count") or 0)  # type: ignore[arg-type]
-        uses[place] = replace(uses[place], weight=rounded(uses[place].weight - count))
+    for columns, sign in ((row.change.after, -1), (row.before, 1)):
+        if "at" in columns:
+            hour = int(columns["at"]) // _HOUR  # type: ignore[arg-type]
+            place = (target, hour, "mention")
+            now = uses.get(place) or Use(record=target, hour=hour, kind="mention", weight=0.0)
+            weight = rounded(now.weight + sign * int(columns["count"]))  # type: ignore[arg-type]
+            uses[place] = replace(now, weight=weight)
 
 
 def _use(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> Change:
