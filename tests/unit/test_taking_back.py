@@ -293,6 +293,19 @@ def test_a_cascade_takes_the_whole_chain_in_one_run_and_nothing_else(store: SQLi
     assert status(store, first, second, third, apart) == ["undone"] * 4
 
 
+def test_a_cascade_takes_back_what_builds_on_it_in_the_same_run(store: SQLiteStore) -> None:
+    (one,) = tell(store, "a")
+    before = contents(store)
+    number = keep(store, *made("ada"), add_link(group("other"), mention(one, entity("ada")), "x"))
+    after = contents(store)
+    with pytest.raises(UndoRefused, match="Undo the whole run, or name those groups too"):
+        undo(store, number, group("ada"))
+    undo(store, number, group("ada"), cascade=True)
+    assert contents(store) == before
+    redo(store, number)
+    assert contents(store) == after
+
+
 def test_a_cascade_over_strengths_puts_back_the_first_one(store: SQLiteStore) -> None:
     (one,) = tell(store, "a")
     keep(store, set_strength(STRENGTH, one.id, 123, "x"))

@@ -56,12 +56,10 @@ def plan_undo(
     while dependents:
         wanted |= dependents
         dependents = _dependents(reader, wanted)
-    for run in sorted({run for run, _ in wanted} - {number}):
-        rows += [
-            row for row in reader.journal(run)
-            if row.undone_by is None and (run, str(row.change.group)) in wanted
-        ]  # fmt: skip
-    rows.sort(key=lambda row: (row.run, row.seq))
+    rows = [
+        row for run in sorted({run for run, _ in wanted}) for row in reader.journal(run)
+        if row.undone_by is None and (run, str(row.change.group)) in wanted
+    ]  # fmt: skip
     return _taken_back(reader, rows, undoes=wanted)
 
 
