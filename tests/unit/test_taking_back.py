@@ -337,6 +337,27 @@ def test_a_cascade_over_a_rejection_comes_back_whole(store: SQLiteStore) -> None
     assert contents(store) == after
 
 
+def test_a_cascade_over_an_approval_comes_back_as_a_draft_that_a_person_decides(
+    store: SQLiteStore,
+) -> None:
+    draft = procedure("draft", None)
+    number = keep(store, add_record(DRAFTED, draft, "x"))
+    drafted = contents(store)
+    change = edit_record(DECIDED, draft, procedure("approved"), "x")
+    assert change is not None
+    decision = keep(store, change, kind="user")
+    taken = undo(store, number, cascade=True)
+    redo(store, number)
+    assert contents(store) == drafted
+    assert status(store, number, decision, taken) == ["committed", "undone", "committed"]
+    assert standing(store, decision) == [taken]
+    error = refused(redo, store, taken)
+    assert f"drafts approve {draft.id} --scope acme/ana" in str(error)
+    undo(store, number)
+    redo(store, number)
+    assert contents(store) == drafted
+
+
 def test_an_approval_alone_is_not_redone(store: SQLiteStore) -> None:
     draft = procedure("draft", None)
     keep(store, add_record(DRAFTED, draft, "x"))

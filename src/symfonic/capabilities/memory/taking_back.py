@@ -66,8 +66,11 @@ def plan_undo(
 def plan_redo(reader: MemoryReader, number: int) -> TakenBack:
     """Take back an undo, named by its own number or by the run it had undone.
 
-    Raises ``UndoRefused`` where nothing is undone, where what came later builds on the undo, and
-    for a person's decision, which only a person makes again.
+    A person's approval is left out, and what it approved comes back as a draft: only a person
+    approves.
+
+    Raises ``UndoRefused`` where nothing but an approval is undone, where what came later builds on
+    the undo, and where what it left is not there as it had left it.
     """
     path = reader.state.path
     undo = _undo_of(reader, number)
@@ -75,19 +78,20 @@ def plan_redo(reader: MemoryReader, number: int) -> TakenBack:
     name = f"{path}#{undo}"
     if not rows:
         raise UndoRefused(f"There is nothing left to redo in {name}.", run=name)
-    groups = {(undo, str(row.change.group)) for row in rows}
-    later = _dependents(reader, groups)
-    if later:
-        raise _refused(path, undo, sorted(later), verb="redone")
-    check_as_left(reader, undo, rows)
-    approved = [row for row in rows if row.before.get("status") == "approved"]
-    if approved:
-        i = approved[0].change.row[0]
+    approved = {row.change.group: row for row in rows if row.before.get("status") == "approved"}
+    rows = [row for row in rows if row.change.group not in approved]
+    if not rows:
+        i = min(str(row.change.row[0]) for row in approved.values())
         raise UndoRefused(
             f"{name} took back the approval of {i}, and only a person approves. Decide again: "
             f"symfonic-memory drafts approve {i} --scope {path}",
             run=name,
         )
+    groups = {(undo, str(row.change.group)) for row in rows}
+    later = _dependents(reader, groups)
+    if later:
+        raise _refused(path, undo, sorted(later), verb="redone")
+    check_as_left(reader, undo, rows)
     return _taken_back(reader, rows, undoes=groups, restores=undo)
 
 

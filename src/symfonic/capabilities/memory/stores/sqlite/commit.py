@@ -198,12 +198,13 @@ def _mark_undone(db: Connection, path: str, run: int, groups: set[str], *, by: i
 
 
 def _restore(db: Connection, path: str, commit: Commit, *, number: int, undo: int) -> None:
-    """What an undo took back stands again, under the runs that had made it."""
+    """What an undo took back stands again, but for what the redo left out of it."""
     groups = sorted({(change.group.phase, change.group.id) for change in commit.changes})
     bound: dict[str, Any] = {"scope": path, "by": undo}
+    left = array([row[0] for row in db.rows("standing_groups", {"scope": path, "run": undo})])
     for (run,) in db.rows("undone_by_run", {**bound, "groups": array(groups)}):
-        db.execute("mark_standing", {**bound, "run": run})
-        _set_status(db, path, run, "committed")
+        if db.execute("mark_standing", {**bound, "run": run, "left": left}).rowcount:
+            _set_status(db, path, run, "committed")
     db.execute("mark_settled", {"scope": path, "run": number})
 
 
