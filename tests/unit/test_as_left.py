@@ -179,6 +179,7 @@ def test_what_a_later_run_has_made_again_is_undone_first(store: SQLiteStore) -> 
     lower = undo(store, again)
     redo(store, first)
     assert contents(store) == after
+    assert f"symfonic-memory undo acme/ana#{first}" in str(refused(store, lower))
 
 
 def test_a_later_strength_does_not_stand_in_the_way(store: SQLiteStore) -> None:

@@ -257,6 +257,7 @@ def test_a_histories_redos_survive_an_export(store: SQLiteStore) -> None:
     assert list(other.dump(SCOPE)) == dumped
     redo(other, number)
     assert contents(other) == after
+    assert "undo acme/ana#1" in str(refused(undo, other, number + 2))
     other.close()
 
 
@@ -397,6 +398,30 @@ def test_the_message_names_five_groups_and_the_range_of_their_runs(store: SQLite
 
 
 # What is no undo
+
+
+def test_a_redo_and_an_undo_say_how_they_are_taken_back(store: SQLiteStore) -> None:
+    number = keep(store, *made("ada"))
+    taken = undo(store, number)
+    again = redo(store, taken)
+    back = f"symfonic-memory undo acme/ana#{number}"
+    for act in (undo, redo):
+        error = refused(act, store, again)
+        assert str(error).endswith(back)
+        assert error.facts["run"] == f"acme/ana#{again}"
+    assert f"symfonic-memory redo acme/ana#{taken}" in str(refused(undo, store, taken))
+    assert "nothing left to redo" in str(refused(redo, store, taken))
+    assert "so there is no redo" in str(refused(redo, store, number))
+
+
+def test_a_redo_of_a_cascade_is_taken_back_with_a_cascade(store: SQLiteStore) -> None:
+    (one,) = tell(store, "a")
+    number = keep(store, *made("ada"))
+    keep(store, add_link(group("l"), mention(one, entity("ada")), "x"))
+    undo(store, number, cascade=True)
+    again = redo(store, number)
+    error = refused(undo, store, again)
+    assert str(error).endswith(f"symfonic-memory undo acme/ana#{number} --cascade")
 
 
 def test_a_run_without_changes_left_is_not_undone(store: SQLiteStore) -> None:

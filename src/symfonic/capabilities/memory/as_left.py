@@ -121,6 +121,9 @@ def _in_the_way(reader: MemoryReader, undo: int, i: str) -> UndoRefused:
         match run.kind:
             case "undo":
                 what = f"{name} took more of it back. First: symfonic-memory redo {name}"
+            case "redo":
+                first = f"{path}#{run.report['restored'][0]}"
+                what = f"{name} brought it back. First: symfonic-memory undo {first}"
             case _:
                 what = f"{name} changed it since. First: symfonic-memory undo {name}"
     return UndoRefused(

@@ -134,14 +134,8 @@ def _chosen(
             run=name,
         )
     if run.kind == "redo":
-        undo = f"{reader.state.path}#{_restored_by(journal, run)}"
-        raise UndoRefused(f"The run {name} is a redo. Undo what it brought back: {undo}", run=name)
-    if run.compacted:
-        raise UndoRefused(
-            f"The run {name} is too old to be undone: 'compact' has dropped what was there before "
-            "it. Retention keeps that for undo_days.",
-            run=name,
-        )
+        raise _is_redo(run)
+    _check_kept(run)
     rows = [row for row in journal if row.undone_by is None]
     unknown = sorted(set(groups) - {str(row.change.group) for row in journal})
     if unknown:
@@ -160,21 +154,38 @@ def _chosen(
     return rows
 
 
-def _restored_by(journal: Sequence[JournalRow], run: RunRow) -> int:
-    restored: list[int] = list(run.report.get("restored", ()))
-    return restored[0] if restored else journal[0].run
+def _check_kept(run: RunRow) -> None:
+    if run.compacted:
+        name = f"{run.scope}#{run.number}"
+        raise UndoRefused(
+            f"The run {name} is too old to be taken back: 'compact' has dropped what was there "
+            "before it. Retention keeps that for undo_days.",
+            run=name,
+        )
+
+
+def _is_redo(run: RunRow) -> UndoRefused:
+    """That a redo is taken back by undoing what it brought back, once more."""
+    first, *more = run.report["restored"]
+    what = f"{run.scope}#{first}{' --cascade' if more else ''}"
+    return UndoRefused(
+        f"The run {run.scope}#{run.number} is a redo. Undo what it brought back: "
+        f"symfonic-memory undo {what}",
+        run=f"{run.scope}#{run.number}",
+    )
 
 
 def _undo_of(reader: MemoryReader, number: int) -> int:
     """The undo that is meant: the run itself, or the last one that took some of it back."""
     run = reader.run(number)
-    name = f"{reader.state.path}#{number}"
-    if run.compacted:
-        raise UndoRefused(f"The run {name} is too old: 'compact' has dropped its rows.", run=name)
+    _check_kept(run)
     if run.kind == "undo":
         return number
+    if run.kind == "redo":
+        raise _is_redo(run)
     by = [row.undone_by for row in reader.journal(number) if row.undone_by is not None]
-    if run.kind == "redo" or not by:
+    if not by:
+        name = f"{run.scope}#{number}"
         raise UndoRefused(f"Nothing of the run {name} is undone, so there is no redo.", run=name)
     return max(by)
 
