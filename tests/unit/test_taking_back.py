@@ -323,6 +323,14 @@ def test_a_cascade_over_strengths_puts_back_the_first_one(store: SQLiteStore) ->
     assert contents(store) == after
 
 
+def test_a_cascade_through_a_compacted_run_is_refused(store: SQLiteStore) -> None:
+    (one,) = tell(store, "a")
+    first = keep(store, *made("ada"))
+    second = keep(store, add_link(group("l"), mention(one, entity("ada")), "x"))
+    compact(store, second)
+    assert f"#{second} is too old" in str(refused(undo, store, first, cascade=True))
+
+
 # A person's decisions
 
 
@@ -422,6 +430,17 @@ def test_a_redo_of_a_cascade_is_taken_back_with_a_cascade(store: SQLiteStore) ->
     again = redo(store, number)
     error = refused(undo, store, again)
     assert str(error).endswith(f"symfonic-memory undo acme/ana#{number} --cascade")
+
+
+def test_a_compacted_run_or_undo_is_not_taken_back(store: SQLiteStore) -> None:
+    number = keep(store, *made("ada"))
+    taken = undo(store, number)
+    compact(store, taken)
+    for which in (number, taken):
+        assert f"#{taken} is too old" in str(refused(redo, store, which))
+    compact(store, number)
+    for act in (undo, redo):
+        assert f"#{number} is too old" in str(refused(act, store, number))
 
 
 def test_a_run_without_changes_left_is_not_undone(store: SQLiteStore) -> None:

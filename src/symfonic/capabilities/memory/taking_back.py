@@ -56,6 +56,8 @@ def plan_undo(
     while dependents:
         wanted |= dependents
         dependents = _dependents(reader, wanted)
+    for run in sorted({run for run, _ in wanted} - {number}):
+        _check_kept(reader.run(run))
     rows = [
         row for run in sorted({run for run, _ in wanted}) for row in reader.journal(run)
         if row.undone_by is None and (run, str(row.change.group)) in wanted
@@ -187,6 +189,7 @@ def _undo_of(reader: MemoryReader, number: int) -> int:
     if not by:
         name = f"{run.scope}#{number}"
         raise UndoRefused(f"Nothing of the run {name} is undone, so there is no redo.", run=name)
+    _check_kept(reader.run(max(by)))
     return max(by)
 
 
