@@ -377,6 +377,53 @@ def test_an_approval_alone_is_not_redone(store: SQLiteStore) -> None:
     assert "only a person approves" in str(refused(redo, store, decision))
 
 
+# What was forgotten
+
+
+def test_an_edit_whose_before_was_forgotten_is_not_called_undone(store: SQLiteStore) -> None:
+    one, two = tell(store, "a", "b")
+    keep(store, *made("ada", one, two))
+    number = keep(store, turned("edit", entity("ada"), pinned=True), *made("bo", two))
+    store.forget(SCOPE, [one.id], subscriptions=())
+    error = refused(undo, store, number)
+    assert error.facts["groups"] == (f"acme/ana#{number} {group('edit')}",)
+    assert "--group" in str(error)
+    undo(store, number, group("bo"))
+    assert status(store, number) == ["committed"]
+    redo(store, number)
+    assert record(store, entity("bo").id).text == "bo"
+
+
+def test_what_was_made_and_edited_goes_though_its_evidence_was_forgotten(
+    store: SQLiteStore,
+) -> None:
+    one, two = tell(store, "a", "b")
+    ada = entity("ada")
+    number = keep(store, *made("ada", one, two), turned("edit", ada, pinned=True))
+    store.forget(SCOPE, [one.id], subscriptions=())
+    after = contents(store)
+    undo(store, number)
+    with store.snapshot(SCOPE) as reader:
+        assert reader.records([ada.id]) == []
+    redo(store, number)
+    assert contents(store) == after
+
+
+def test_a_removal_whose_record_was_forgotten_is_left_out(store: SQLiteStore) -> None:
+    one, two = tell(store, "a", "b")
+    keep(store, *made("ada", one))
+    removal = Change(
+        group=group("gone"), operation="remove", table="record", row=(entity("ada").id,)
+    )
+    unlinked = remove_link(group("gone"), one.id, "mentions", entity("ada").id, "x")
+    number = keep(store, unlinked, removal, turned("two", two, state="condensed"))
+    store.forget(SCOPE, [one.id], subscriptions=())
+    undo(store, number)
+    assert record(store, two.id).state == "active"
+    with store.snapshot(SCOPE) as reader:
+        assert reader.records([entity("ada").id]) == []
+
+
 # What stands in the way of a redo
 
 

@@ -62,6 +62,7 @@ def plan_undo(
         row for run in sorted({run for run, _ in wanted}) for row in reader.journal(run)
         if row.undone_by is None and (run, str(row.change.group)) in wanted
     ]  # fmt: skip
+    _check_known(reader, rows)
     return _taken_back(reader, rows, undoes=wanted)
 
 
@@ -163,6 +164,24 @@ def _check_kept(run: RunRow) -> None:
             f"The run {name} is too old to be taken back: 'compact' has dropped what was there "
             "before it. Retention keeps that for undo_days.",
             run=name,
+        )
+
+
+def _check_known(reader: MemoryReader, rows: Sequence[JournalRow]) -> None:
+    """Whether the journal still says what stood where something was edited that stays."""
+    made = {row.change.row for row in rows if row.change.operation == "add"}
+    emptied = {
+        str(row.change.row[0]): row for row in rows
+        if row.change.table == "record" and row.change.operation == "edit"
+        and not (row.before or row.change.after) and row.change.row not in made
+    }  # fmt: skip
+    for record in reader.records(sorted(emptied)):
+        row = emptied[record.id]
+        raise UndoRefused(
+            f"{reader.state.path}#{row.run} edited {record.id}, and what stood there before was "
+            f"erased with evidence that was forgotten: the group {row.change.group} stands. "
+            "Other groups can be taken back with --group.",
+            groups=(f"{reader.state.path}#{row.run} {row.change.group}",),
         )
 
 

@@ -53,6 +53,8 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
                 i = str(change.row[0])
                 if change.operation != "remove" and i not in there:
                     continue
+                if change.operation != "add" and not (row.before or change.after):
+                    continue  # emptied by forgetting: there is nothing to put back
                 if change.after.keys() == {"strength"} and _moved_on(change, there[i]):
                     stale[i] = change
                     continue
