@@ -307,6 +307,32 @@ def test_a_cascade_takes_back_what_builds_on_it_in_the_same_run(store: SQLiteSto
     assert contents(store) == after
 
 
+def test_a_group_is_not_undone_under_one_of_its_run_that_wrote_over_it(store: SQLiteStore) -> None:
+    one, two = tell(store, "a", "b")
+    keep(store, *made("ada", one))
+    before = contents(store)
+    ada = entity("ada")
+    number = keep(
+        store, turned("low", one, state="condensed"),
+        add_link(group("low"), mention(two, ada), "x"),
+        turned("high", replace(one, state="condensed"), state="archived"),
+        add_link(group("link"), mention(two, ada, 2), "x"),
+        turned("apart", one, pinned=True),
+    )  # fmt: skip
+    after = contents(store)
+    with pytest.raises(UndoRefused) as caught:
+        undo(store, number, group("low"))
+    names = tuple(f"acme/ana#{number} {group(name)}" for name in ("high", "link"))
+    assert caught.value.facts["groups"] == names
+    undo(store, number, group("high"))
+    undo(store, number, group("low"), cascade=True)
+    undo(store, number, group("apart"))
+    assert contents(store) == before
+    for _ in range(3):
+        redo(store, number)
+    assert contents(store) == after
+
+
 def test_a_cascade_over_strengths_puts_back_the_first_one(store: SQLiteStore) -> None:
     (one,) = tell(store, "a")
     keep(store, set_strength(STRENGTH, one.id, 123, "x"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from symfonic.capabilities.memory.as_left import check_as_left
+from symfonic.capabilities.memory.changes import DERIVED_COLUMNS
 from symfonic.capabilities.memory.errors import UndoRefused
 from symfonic.capabilities.memory.undo import inverse
 
@@ -120,8 +121,29 @@ def _dependents(reader: MemoryReader, wanted: set[tuple[int, str]]) -> set[tuple
     """The groups outside ``wanted`` that build on one in it."""
     found: set[tuple[int, str]] = set()
     for run in sorted({run for run, _ in wanted}):
-        found.update(reader.dependents(run, sorted(g for number, g in wanted if number == run)))
+        groups = {g for number, g in wanted if number == run}
+        found.update(reader.dependents(run, sorted(groups)))
+        found.update((run, group) for group in _written_over(reader.journal(run), groups))
     return found - wanted
+
+
+def _written_over(journal: Sequence[JournalRow], groups: set[str]) -> set[str]:
+    """The groups of the same run that changed what one of ``groups`` had changed before them."""
+    changed: set[tuple[object, ...]] = set()
+    found: set[str] = set()
+    for row in journal:
+        change = row.change
+        if row.undone_by is not None or change.derived:
+            continue
+        columns = (
+            sorted(change.after.keys() - DERIVED_COLUMNS) if change.table == "record" else [""]
+        )
+        touched = {(change.table, change.row, column) for column in columns}
+        if str(change.group) in groups:
+            changed |= touched
+        elif changed & touched:
+            found.add(str(change.group))
+    return found
 
 
 def _chosen(
