@@ -71,6 +71,10 @@ with Memory.open(store, salt=b"kill") as memory:
         memory.sleep(scope=scope, policy=policy, now=now)
     elif action == "plan":
         memory.plan(scope=scope, policy=policy, now=now)
+    elif action == "cascade":
+        memory.undo(scope + "#2", cascade=True, now=now)
+    elif action == "redo":
+        memory.redo(scope + "#2", now=now)
     else:
         memory.apply(scope + "#2")
 print(json.dumps(steps))
@@ -126,7 +130,13 @@ def ground(tmp_path_factory: pytest.TempPathFactory, whole_log: Rows) -> Ground:
     shutil.copy(found.store("sleep"), found.store("apply"))
     with Memory.open(found.store("apply")) as memory:
         memory.plan(scope=SCOPE, policy=POLICY, now=now)
-    for action in ("ingest", "sleep", "plan", "apply"):
+    shutil.copy(found.store("sleep"), found.store("cascade"))
+    with Memory.open(found.store("cascade")) as memory:
+        memory.sleep(scope=SCOPE, policy=POLICY, now=now)
+    shutil.copy(found.store("cascade"), found.store("redo"))
+    with Memory.open(found.store("redo")) as memory:
+        memory.undo(f"{SCOPE}#2", cascade=True, now=now)
+    for action in ("ingest", "sleep", "plan", "apply", "cascade", "redo"):
         clean = folder / f"clean {action}.db"
         shutil.copy(found.store(action), clean)
         done = found.act(action, clean)
@@ -205,6 +215,12 @@ def run_again(ground: Ground, action: str, store: Path) -> None:
             memory.sleep(scope=SCOPE, policy=POLICY, now=ground.now)
         elif action == "plan":
             memory.plan(scope=SCOPE, policy=POLICY, now=ground.now)
+        elif action == "cascade":
+            if memory.run(f"{SCOPE}#2").status == "committed":
+                memory.undo(f"{SCOPE}#2", cascade=True, now=ground.now)
+        elif action == "redo":
+            if memory.run(f"{SCOPE}#2").status == "undone":
+                memory.redo(f"{SCOPE}#2", now=ground.now)
         elif memory.run(f"{SCOPE}#2").status == "planned":
             memory.apply(f"{SCOPE}#2")
 
@@ -254,8 +270,34 @@ def check_apply(ground: Ground, store: Path) -> None:
     assert held(store) == ground.states["apply"][1]
 
 
+def check_cascade(ground: Ground, store: Path) -> None:
+    """All of it is taken back or nothing, and the journal says which."""
+    place = ground.states["cascade"].index(held(store))
+    with Memory.open(store) as memory:
+        assert memory.run(f"{SCOPE}#2").status == ("committed", "undone")[place]
+        kinds = [run.kind for run in memory.runs(scope=SCOPE)]
+        assert kinds.count("undo") == place
+    run_again(ground, "cascade", store)
+    assert held(store) == ground.states["cascade"][1]
+
+
+def check_redo(ground: Ground, store: Path) -> None:
+    """All of it stands again or nothing, and it can be undone once more."""
+    place = ground.states["redo"].index(held(store))
+    with Memory.open(store) as memory:
+        assert memory.run(f"{SCOPE}#2").status == ("undone", "committed")[place]
+        kinds = [run.kind for run in memory.runs(scope=SCOPE)]
+        assert kinds.count("redo") == place
+    run_again(ground, "redo", store)
+    assert held(store) == ground.states["redo"][1]
+    with Memory.open(store) as memory:
+        memory.undo(f"{SCOPE}#2", cascade=True, now=ground.now)
+    assert held(store) != ground.states["redo"][1]
+
+
 CHECKS: dict[str, Callable[[Ground, Path], None]] = {
     "ingest": check_ingest, "sleep": check_sleep, "plan": check_plan, "apply": check_apply,
+    "cascade": check_cascade, "redo": check_redo,
 }  # fmt: skip
 
 
@@ -264,6 +306,7 @@ CHECKS: dict[str, Callable[[Ground, Path], None]] = {
     [
         *(("ingest", seed) for seed in range(3)), *(("sleep", seed) for seed in range(3)),
         *(("plan", seed) for seed in (1, 2)), *(("apply", seed) for seed in (1, 2)),
+        *(("cascade", seed) for seed in (0, 1, 2)), *(("redo", seed) for seed in (0, 1, 2)),
     ],
 )  # fmt: skip
 def test_a_killed_process_leaves_the_whole_of_a_step_or_none_of_it(
@@ -274,11 +317,19 @@ def test_a_killed_process_leaves_the_whole_of_a_step_or_none_of_it(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(100, 125))
-@pytest.mark.parametrize("action", ["ingest", "sleep", "plan", "apply"])
-def test_a_hundred_killed_processes_leave_whole_steps(
+@pytest.mark.parametrize("action", ["ingest", "sleep", "plan", "apply", "cascade", "redo"])
+def test_many_killed_processes_leave_whole_steps(
     action: str, seed: int, ground: Ground, tmp_path: Path
 ) -> None:
     CHECKS[action](ground, killed(ground, action, seed, tmp_path))
+
+
+def test_the_clean_cascade_takes_several_runs_back(ground: Ground, tmp_path: Path) -> None:
+    store = tmp_path / "cascade.db"
+    shutil.copy(ground.store("redo"), store)
+    with Memory.open(store) as memory:
+        (undo,) = [run for run in memory.runs(scope=SCOPE) if run.kind == "undo"]
+        assert undo.report["notes"][0].count("#") >= 2
 
 
 def test_the_clean_sleep_takes_several_passes(ground: Ground) -> None:

@@ -194,3 +194,114 @@ def test_range_to_a_number_that_no_run_has_is_not_found(
     ask: Callable[..., Any], slept: Path
 ) -> None:
     assert ask("undo", f"2..{'9' * 21}", code=23)["error"]["type"] == "RecordNotFound"
+
+
+def test_redo_brings_back_what_an_undo_took(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    before = ask("stats")["records"]
+    told = run("undo", RUN, "--now", NIGHT).stdout
+    assert "Bring it back with: symfonic-memory redo demo/office#3" in told
+    shown = ask("redo", 3, "--now", NIGHT)
+    assert (shown["kind"], shown["status"], shown["redoes"]) == (
+        "redo", "committed", "demo/office#3",
+    )  # fmt: skip
+    assert ask("stats")["records"] == before
+    listed = [(row["kind"], row["status"]) for row in ask("runs")["runs"][:3]]
+    assert listed == [("redo", "committed"), ("undo", "undone"), ("deep", "committed")]
+    ask("undo", RUN, "--now", NIGHT)
+    assert f"Redone: {RUN}, by demo/office#6" in run("redo", RUN, "--now", NIGHT).stdout
+    assert ask("stats")["records"] == before
+
+
+def test_redo_of_what_is_no_undo_says_what_to_do(ask: Callable[..., Any], slept: Path) -> None:
+    error = ask("redo", RUN, code=44)["error"]
+    assert error["type"] == "UndoRefused"
+    ask("undo", RUN, "--now", NIGHT)
+    ask("redo", RUN, "--now", NIGHT)
+    for command in ("undo", "redo"):
+        message = ask(command, 4, code=44)["error"]["message"]
+        assert message.endswith(f"Undo what it brought back: symfonic-memory undo {RUN}")
+    assert "symfonic-memory redo demo/office#3" in ask("undo", 3, code=44)["error"]["message"]
+    assert ask("redo", 99, code=23)["error"]["type"] == "RecordNotFound"
+    assert ask("redo", "latest", code=13)["error"]["type"] == "InputError"
+    assert ask("redo", 2, code=12, SYMFONIC_SCOPE=None)["error"]["type"] == "ScopeError"
+
+
+def test_cascade_takes_a_persons_decisions_back_as_well_and_one_redo_restores_them(
+    ask: Callable[..., Any], slept: Path
+) -> None:
+    first, second = ask("drafts", "list")["drafts"]
+    ask("drafts", "reject", second["id"], "--now", NIGHT)
+    before = ask("stats")["records"]
+    shown = ask("undo", RUN, "--cascade", "--now", NIGHT)
+    assert shown["notes"] == ["undoes demo/office#3, demo/office#2"]
+    assert ask("stats")["records"] == {"episode": {"active": 178}}
+    ask("redo", RUN, "--now", NIGHT)
+    assert ask("stats")["records"] == before
+    assert [d["id"] for d in ask("drafts", "list")["drafts"]] == [first["id"]]
+    message = ask("undo", 5, code=44)["error"]["message"]
+    assert message.endswith(f"symfonic-memory undo {RUN} --cascade")
+
+
+def test_approval_is_left_out_of_a_redo(ask: Callable[..., Any], slept: Path) -> None:
+    first, second = ask("drafts", "list")["drafts"]
+    ask("drafts", "approve", first["id"], "--now", NIGHT)
+    ask("undo", RUN, "--cascade", "--now", NIGHT)
+    ask("redo", 4, "--now", NIGHT)
+    assert {d["id"] for d in ask("drafts", "list")["drafts"]} == {first["id"], second["id"]}
+    message = ask("redo", 4, code=44)["error"]["message"]
+    assert message.endswith(f"drafts approve {first['id']} --scope demo/office")
+    ask("drafts", "approve", first["id"], "--now", NIGHT)
+
+
+def test_cascade_and_groups_are_of_one_run(run: Callable[..., Result], slept: Path) -> None:
+    assert run("undo", "1..2", "--cascade").exit_code == 2
+
+
+def test_range_passes_over_undos_and_redos(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    ask("undo", RUN, "--now", NIGHT)
+    ask("redo", RUN, "--now", NIGHT)
+    shown = ask("undo", "1..4", "--now", NIGHT)
+    assert [row["notes"] for row in shown["runs"]] == [[f"undoes {RUN}"]]
+    assert ask("stats")["records"] == {"episode": {"active": 178}}
+
+
+def test_kept_plan_is_dropped_and_nothing_else(
+    ask: Callable[..., Any], run: Callable[..., Result], read: Path
+) -> None:
+    before = ask("stats")
+    ask("plan", "--now", NIGHT)
+    assert "demo/office#2 is abandoned." in run("drop", RUN).stdout
+    assert {**ask("stats"), "runs": 0} == {**before, "runs": 0}
+    assert ask("diff", RUN)["changes"] == []
+    for command, code in (("drop", 23), ("apply", 23), ("undo", 44), ("redo", 44)):
+        assert ask(command, RUN, code=code)["error"]["message"]
+    ask("plan", "--now", NIGHT)
+    assert ask("drop", 3)["status"] == "abandoned"
+    assert ask("drop", 99, code=23)["error"]["type"] == "RecordNotFound"
+    assert ask("drop", 1, code=23)["error"]["type"] == "RecordNotFound"
+
+
+def test_held_plan_is_dropped_or_applied(
+    ask: Callable[..., Any], slept: Path, run: Callable[..., Result]
+) -> None:
+    far = "2027-09-21T02:00Z"
+    hiding = ("--set", "archive_threshold=0.9", "--set", "max_hidden_share=0.01")
+    held = ask("sleep", "--now", far, *hiding)["held"]
+    assert held is not None
+    before = ask("stats")["records"]
+    assert ask("drop", held)["status"] == "abandoned"
+    assert ask("stats")["records"] == before
+    again = ask("sleep", "--now", far, *hiding)["held"]
+    assert again != held
+    assert ask("apply", again)["status"] == "committed"
+    after = ask("stats")["records"]
+    assert after != before
+    ask("undo", again, "--now", far)
+    assert ask("stats")["records"] == before
+    ask("redo", again, "--now", far)
+    assert ask("stats")["records"] == after
+    assert "committed" in run("runs").stdout

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from symfonic.capabilities.memory.as_left import check_as_left
+from symfonic.capabilities.memory.changes import DERIVED_COLUMNS
 from symfonic.capabilities.memory.errors import UndoRefused
 from symfonic.capabilities.memory.undo import inverse
 
@@ -56,19 +58,23 @@ def plan_undo(
         wanted |= dependents
         dependents = _dependents(reader, wanted)
     for run in sorted({run for run, _ in wanted} - {number}):
-        rows += [
-            row for row in reader.journal(run)
-            if row.undone_by is None and (run, str(row.change.group)) in wanted
-        ]  # fmt: skip
-    rows.sort(key=lambda row: (row.run, row.seq))
+        _check_kept(reader.run(run))
+    rows = [
+        row for run in sorted({run for run, _ in wanted}) for row in reader.journal(run)
+        if row.undone_by is None and (run, str(row.change.group)) in wanted
+    ]  # fmt: skip
+    _check_known(reader, rows)
     return _taken_back(reader, rows, undoes=wanted)
 
 
 def plan_redo(reader: MemoryReader, number: int) -> TakenBack:
     """Take back an undo, named by its own number or by the run it had undone.
 
-    Raises ``UndoRefused`` where nothing is undone, where what came later builds on the undo, and
-    for a person's decision, which only a person makes again.
+    A person's approval is left out, and what it approved comes back as a draft: only a person
+    approves.
+
+    Raises ``UndoRefused`` where nothing but an approval is undone, where what came later builds on
+    the undo, and where what it left is not there as it had left it.
     """
     path = reader.state.path
     undo = _undo_of(reader, number)
@@ -76,19 +82,20 @@ def plan_redo(reader: MemoryReader, number: int) -> TakenBack:
     name = f"{path}#{undo}"
     if not rows:
         raise UndoRefused(f"There is nothing left to redo in {name}.", run=name)
-    groups = {(undo, str(row.change.group)) for row in rows}
-    later = _dependents(reader, groups)
-    if later:
-        raise _refused(path, undo, sorted(later), verb="redone")
-    _check_there(reader, rows, name)
-    approved = [row for row in rows if row.before.get("status") == "approved"]
-    if approved:
-        i = approved[0].change.row[0]
+    approved = {row.change.group: row for row in rows if row.before.get("status") == "approved"}
+    rows = [row for row in rows if row.change.group not in approved]
+    if not rows:
+        i = min(str(row.change.row[0]) for row in approved.values())
         raise UndoRefused(
             f"{name} took back the approval of {i}, and only a person approves. Decide again: "
             f"symfonic-memory drafts approve {i} --scope {path}",
             run=name,
         )
+    groups = {(undo, str(row.change.group)) for row in rows}
+    later = _dependents(reader, groups)
+    if later:
+        raise _refused(path, undo, sorted(later), verb="redone")
+    check_as_left(reader, undo, rows)
     return _taken_back(reader, rows, undoes=groups, restores=undo)
 
 
@@ -114,8 +121,29 @@ def _dependents(reader: MemoryReader, wanted: set[tuple[int, str]]) -> set[tuple
     """The groups outside ``wanted`` that build on one in it."""
     found: set[tuple[int, str]] = set()
     for run in sorted({run for run, _ in wanted}):
-        found.update(reader.dependents(run, sorted(g for number, g in wanted if number == run)))
+        groups = {g for number, g in wanted if number == run}
+        found.update(reader.dependents(run, sorted(groups)))
+        found.update((run, group) for group in _written_over(reader.journal(run), groups))
     return found - wanted
+
+
+def _written_over(journal: Sequence[JournalRow], groups: set[str]) -> set[str]:
+    """The groups of the same run that changed what one of ``groups`` had changed before them."""
+    changed: set[tuple[object, ...]] = set()
+    found: set[str] = set()
+    for row in journal:
+        change = row.change
+        if row.undone_by is not None or change.derived:
+            continue
+        columns = (
+            sorted(change.after.keys() - DERIVED_COLUMNS) if change.table == "record" else [""]
+        )
+        touched = {(change.table, change.row, column) for column in columns}
+        if str(change.group) in groups:
+            changed |= touched
+        elif changed & touched:
+            found.add(str(change.group))
+    return found
 
 
 def _chosen(
@@ -131,14 +159,8 @@ def _chosen(
             run=name,
         )
     if run.kind == "redo":
-        undo = f"{reader.state.path}#{_restored_by(journal, run)}"
-        raise UndoRefused(f"The run {name} is a redo. Undo what it brought back: {undo}", run=name)
-    if run.compacted:
-        raise UndoRefused(
-            f"The run {name} is too old to be undone: 'compact' has dropped what was there before "
-            "it. Retention keeps that for undo_days.",
-            run=name,
-        )
+        raise _is_redo(run)
+    _check_kept(run)
     rows = [row for row in journal if row.undone_by is None]
     unknown = sorted(set(groups) - {str(row.change.group) for row in journal})
     if unknown:
@@ -157,41 +179,59 @@ def _chosen(
     return rows
 
 
-def _restored_by(journal: Sequence[JournalRow], run: RunRow) -> int:
-    restored: list[int] = list(run.report.get("restored", ()))
-    return restored[0] if restored else journal[0].run
+def _check_kept(run: RunRow) -> None:
+    if run.compacted:
+        name = f"{run.scope}#{run.number}"
+        raise UndoRefused(
+            f"The run {name} is too old to be taken back: 'compact' has dropped what was there "
+            "before it. Retention keeps that for undo_days.",
+            run=name,
+        )
+
+
+def _check_known(reader: MemoryReader, rows: Sequence[JournalRow]) -> None:
+    """Whether the journal still says what stood where something was edited that stays."""
+    made = {row.change.row for row in rows if row.change.operation == "add"}
+    emptied = {
+        str(row.change.row[0]): row for row in rows
+        if row.change.table == "record" and row.change.operation == "edit"
+        and not (row.before or row.change.after) and row.change.row not in made
+    }  # fmt: skip
+    for record in reader.records(sorted(emptied)):
+        row = emptied[record.id]
+        raise UndoRefused(
+            f"{reader.state.path}#{row.run} edited {record.id}, and what stood there before was "
+            f"erased with evidence that was forgotten: the group {row.change.group} stands. "
+            "Other groups can be taken back with --group.",
+            groups=(f"{reader.state.path}#{row.run} {row.change.group}",),
+        )
+
+
+def _is_redo(run: RunRow) -> UndoRefused:
+    """That a redo is taken back by undoing what it brought back, once more."""
+    first, *more = run.report["restored"]
+    what = f"{run.scope}#{first}{' --cascade' if more else ''}"
+    return UndoRefused(
+        f"The run {run.scope}#{run.number} is a redo. Undo what it brought back: "
+        f"symfonic-memory undo {what}",
+        run=f"{run.scope}#{run.number}",
+    )
 
 
 def _undo_of(reader: MemoryReader, number: int) -> int:
     """The undo that is meant: the run itself, or the last one that took some of it back."""
     run = reader.run(number)
-    name = f"{reader.state.path}#{number}"
-    if run.compacted:
-        raise UndoRefused(f"The run {name} is too old: 'compact' has dropped its rows.", run=name)
+    _check_kept(run)
     if run.kind == "undo":
         return number
+    if run.kind == "redo":
+        raise _is_redo(run)
     by = [row.undone_by for row in reader.journal(number) if row.undone_by is not None]
-    if run.kind == "redo" or not by:
+    if not by:
+        name = f"{run.scope}#{number}"
         raise UndoRefused(f"Nothing of the run {name} is undone, so there is no redo.", run=name)
+    _check_kept(reader.run(max(by)))
     return max(by)
-
-
-def _check_there(reader: MemoryReader, rows: Sequence[JournalRow], name: str) -> None:
-    """Whether the rows still are as the undo had left them, but for what only follows."""
-    ids = sorted({str(row.change.row[0]) for row in rows if row.change.table == "record"})
-    states = reader.states(ids)
-    for row in rows:
-        if row.change.table != "record":
-            continue
-        i = str(row.change.row[0])
-        is_there = states.get(i, "forgotten") != "forgotten"
-        if is_there == (row.change.operation == "remove"):
-            why = "is there again" if is_there else "is gone"
-            raise UndoRefused(
-                f"{name} cannot be redone: the record {i} {why}, by a later run or because it was "
-                "forgotten. If another undo took it away, redo that one first.",
-                run=name,
-            )
 
 
 def _refused(

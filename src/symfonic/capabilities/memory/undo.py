@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any
 from symfonic.capabilities.memory.changes import Change
 from symfonic.capabilities.memory.records import (
     Procedure,
+    RecordId,
     Use,
     decode_content,
     encode_content,
     rounded,
+    to_columns,
 )
 from symfonic.capabilities.memory.strength import record_strength
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symfonic.capabilities.memory.records import Record, RecordId
+    from symfonic.capabilities.memory.records import Columns, Record
     from symfonic.capabilities.memory.store import JournalRow, MemoryReader
 
 _ALL = 2**31
@@ -40,6 +42,7 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
     """
     ids = sorted({str(row.change.row[0]) for row in rows if row.change.table != "link"})
     current = {record.id: record for record in reader.records(ids)}
+    there = {str(record.id): to_columns(record) for record in current.values()}
     uses = _uses(reader, ids)
     changes: list[Change] = []
     stale: dict[str, Change] = {}
@@ -47,14 +50,19 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
         change = row.change
         match change.table:
             case "record":
-                if change.operation != "remove" and change.row[0] not in current:
+                i = str(change.row[0])
+                if change.operation != "remove" and i not in there:
                     continue
-                if change.after.keys() == {"strength"} and _moved_on(change, current):
-                    stale[str(change.row[0])] = change
+                if change.operation != "add" and not (row.before or change.after):
+                    continue  # emptied by forgetting: there is nothing to put back
+                if change.after.keys() == {"strength"} and _moved_on(change, there[i]):
+                    stale[i] = change
                     continue
                 if change.operation == "add":  # what is removed needs no strength
-                    stale.pop(str(change.row[0]), None)
-                changes.append(_undecided(_record(row), current))
+                    stale.pop(i, None)
+                turned = _undecided(_record(row), there)
+                changes.append(turned)
+                _fold(turned, there)
             case "link":
                 changes.append(_link(row))
                 _uncount(row, uses)
@@ -75,17 +83,24 @@ def _record(row: JournalRow) -> Change:
             return _turned(change, "add", dict(row.before))
 
 
-def _undecided(change: Change, current: Mapping[RecordId, Record]) -> Change:
+def _fold(change: Change, there: dict[str, Columns]) -> None:
+    """The next change sees the record as this one leaves it: it may be one that comes back."""
+    i = str(change.row[0])
+    if change.operation == "remove":
+        del there[i]
+    else:
+        there[i] = {**there.get(i, {}), **change.after}
+
+
+def _undecided(change: Change, there: Mapping[str, Columns]) -> Change:
     """What would be approved again is a draft: only a person approves, and taking back does not."""
     if change.after.get("status") != "approved":
         return change
-    if "body" in change.after:
-        content = decode_content("procedure", str(change.after["body"]))
-    else:
-        content = current[change.row[0]].content  # type: ignore[index]
+    body = change.after["body"] if "body" in change.after else there[str(change.row[0])]["body"]
+    content = decode_content("procedure", str(body))
     assert isinstance(content, Procedure)
-    body = encode_content(replace(content, decided_by=None, decided_at=None))
-    return replace(change, after={**change.after, "status": "draft", "body": body})
+    undecided = encode_content(replace(content, decided_by=None, decided_at=None))
+    return replace(change, after={**change.after, "status": "draft", "body": undecided})
 
 
 def _link(row: JournalRow) -> Change:
@@ -95,14 +110,17 @@ def _link(row: JournalRow) -> Change:
 
 
 def _uncount(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> None:
-    """A mention whose link goes was a use of its target."""
-    target, after, before = str(row.change.row[2]), row.change.after, row.before
-    if row.change.row[1] != "mentions" or "at" not in after:
+    """A mention whose link goes was a use of its target; one whose link comes back is again."""
+    target = RecordId(str(row.change.row[2]))
+    if row.change.row[1] != "mentions":
         return
-    place = (target, int(after["at"]) // _HOUR, "mention")  # type: ignore[arg-type]
-    if place in uses:
-        count = int(after["count"]) - int(before.get("count") or 0)  # type: ignore[arg-type]
-        uses[place] = replace(uses[place], weight=rounded(uses[place].weight - count))
+    for columns, sign in ((row.change.after, -1), (row.before, 1)):
+        if "at" in columns:
+            hour = int(columns["at"]) // _HOUR  # type: ignore[arg-type]
+            place = (target, hour, "mention")
+            now = uses.get(place) or Use(record=target, hour=hour, kind="mention", weight=0.0)
+            weight = rounded(now.weight + sign * int(columns["count"]))  # type: ignore[arg-type]
+            uses[place] = replace(now, weight=weight)
 
 
 def _use(row: JournalRow, uses: dict[tuple[Any, ...], Use]) -> Change:
@@ -126,9 +144,8 @@ def _turned(change: Change, operation: Any, after: dict[str, Any]) -> Change:  #
     )  # fmt: skip
 
 
-def _moved_on(change: Change, current: Mapping[RecordId, Record]) -> bool:
-    record = current[change.row[0]]  # type: ignore[index]
-    return record.strength != change.after["strength"]
+def _moved_on(change: Change, columns: Columns) -> bool:
+    return columns["strength"] != change.after["strength"]
 
 
 def _recomputed(

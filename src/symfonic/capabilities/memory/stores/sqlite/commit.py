@@ -198,22 +198,34 @@ def _mark_undone(db: Connection, path: str, run: int, groups: set[str], *, by: i
 
 
 def _restore(db: Connection, path: str, commit: Commit, *, number: int, undo: int) -> None:
-    """What an undo took back stands again, under the runs that had made it."""
+    """What an undo took back stands again, under the runs that had made it.
+
+    What the redo left out of it stays undone. The redo's report names the runs.
+    """
     groups = sorted({(change.group.phase, change.group.id) for change in commit.changes})
     bound: dict[str, Any] = {"scope": path, "by": undo}
+    left = array([row[0] for row in db.rows("standing_groups", {"scope": path, "run": undo})])
+    restored = []
     for (run,) in db.rows("undone_by_run", {**bound, "groups": array(groups)}):
-        db.execute("mark_standing", {**bound, "run": run})
-        _set_status(db, path, run, "committed")
+        if db.execute("mark_standing", {**bound, "run": run, "left": left}).rowcount:
+            _set_status(db, path, run, "committed")
+            restored.append(run)
     db.execute("mark_settled", {"scope": path, "run": number})
+    _note(db, path, number, restored=sorted(restored))
 
 
 def _set_status(db: Connection, path: str, run: int, status: str) -> None:
+    _note(db, path, run, status=status)
+
+
+def _note(db: Connection, path: str, run: int, **facts: Any) -> None:  # noqa: ANN401
+    """Put facts into a run's report, its status among them."""
     there = db.execute("get_report", {"scope": path, "number": run}).fetchone()
     if there is not None:
-        report = {**json.loads(there[0]), "status": status}
+        report = {**json.loads(there[0]), **facts}
         db.execute(
             "update_report",
-            {"scope": path, "number": run, "status": status,
+            {"scope": path, "number": run, "status": report["status"],
              "report": json.dumps(report, ensure_ascii=False)},
         )  # fmt: skip
 

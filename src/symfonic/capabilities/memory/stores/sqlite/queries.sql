@@ -707,7 +707,13 @@ WHERE c.undone_by = :by AND c.run <> :by;
 
 -- name: mark_standing
 -- What an undo took back of a run stands again.
-UPDATE change SET undone_by = NULL WHERE scope = :scope AND run = :run AND undone_by = :by;
+UPDATE change SET undone_by = NULL WHERE scope = :scope AND run = :run AND undone_by = :by
+  AND phase || '/' || group_kind || '/' || group_id NOT IN (SELECT value FROM json_each(:left));
+
+-- name: standing_groups
+-- The groups of a run that are not undone.
+SELECT DISTINCT phase || '/' || group_kind || '/' || group_id FROM change
+WHERE scope = :scope AND run = :run AND undone_by IS NULL;
 
 -- name: mark_settled
 -- The changes of a redo: an undo and its redo cancel out, and nothing builds on them.

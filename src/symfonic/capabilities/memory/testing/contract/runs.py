@@ -199,6 +199,33 @@ class RunContract(ContractBase):
         with store.snapshot(OWN) as reader:
             assert reader.run(number).status == "undone"
 
+    def test_a_redo_lets_what_it_brings_back_stand_and_leaves_the_rest_undone(
+        self, store: MemoryStore
+    ) -> None:
+        other = Group(phase="testing", kind="other", id="n2")
+        made = [add_record(NIGHT, make_entity("n1"), ""), add_record(other, make_entity("n2"), "")]
+        number = commit(store, *made)
+        gone = [replace(change, operation="remove", after={}) for change in made]
+        undo = store.commit(
+            OWN, Commit(kind="undo", clock=NOW, changes=tuple(gone), undoes=((number, ""),)),
+            lease=None,
+        )  # fmt: skip
+        redo = store.commit(
+            OWN,
+            Commit(
+                kind="redo", clock=NOW, changes=(made[0],), undoes=((undo, str(NIGHT)),),
+                restores=undo,
+            ),
+            lease=None,
+        )  # fmt: skip
+        with store.snapshot(OWN) as reader:
+            marks = [[row.undone_by for row in reader.journal(n)] for n in (number, undo, redo)]
+            assert marks == [[None, undo], [redo, None], [redo]]
+            assert [reader.run(n).status for n in (number, undo, redo)] == ["committed"] * 3
+            assert reader.run(redo).report["restored"] == [number]
+            assert set(reader.undone("testing", [NIGHT.id, "n2"])) == {"n2"}
+            assert reader.dependents(number, [str(NIGHT)]) == []
+
     def test_only_runs_of_maintenance_move_the_clock(self, store: MemoryStore) -> None:
         commit(store)
         with store.snapshot(OWN) as reader:
