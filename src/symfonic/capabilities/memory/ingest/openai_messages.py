@@ -85,7 +85,7 @@ def message_of(value: object, context: Context, session: str, position: int | No
     answers = identifier(value.get("tool_call_id"), "tool_call_id")
     if answers is None and given == "function":
         answers = turn.name
-    return Message(turn, answers=answers, ok=_worked(value, raw), empty=empty)
+    return Message(turn, answers=answers, ok=worked(value, raw), empty=empty)
 
 
 def _texts(value: Mapping[str, Any], flags: list[str]) -> Iterator[str]:
@@ -171,10 +171,10 @@ def _call(given: object, number: int, flags: list[str]) -> ToolCall:
     if name is None:
         raise Unreadable(f"tool call {number} has no name")
     arguments = body.get("arguments", body.get("input"))
-    return ToolCall(name=name, arguments=_arguments(arguments, number, flags))
+    return ToolCall(name=name, arguments=arguments_of(arguments, number, flags))
 
 
-def _arguments(given: object, number: int, flags: list[str]) -> Plain:
+def arguments_of(given: object, number: int, flags: list[str]) -> Plain:
     """The parsed arguments, or their raw text where they are no JSON."""
     value = given
     if isinstance(given, str):
@@ -194,7 +194,7 @@ def _arguments(given: object, number: int, flags: list[str]) -> Plain:
         raise Unreadable(f"tool call {number} is {cause}") from None
 
 
-def _worked(value: Mapping[str, Any], text: str) -> bool:
+def worked(value: Mapping[str, Any], text: str) -> bool:
     """Whether a call succeeded, as far as its result tells: anything but a sign of failure."""
     if value.get("is_error") is True or value.get("ok") is False:
         return False

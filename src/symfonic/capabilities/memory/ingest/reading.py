@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from symfonic.capabilities.memory.ingest import jsonl, openai
+from symfonic.capabilities.memory.ingest import chatgpt, codex, jsonl, openai
 from symfonic.capabilities.memory.ingest.rejects import Reject
 
 if TYPE_CHECKING:
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 _READERS: Final[
     dict[Format, Callable[[Iterator[Piece], Context, Mapping[str, int]], Iterator[Batch]]]
-] = {"jsonl": jsonl.read, "openai": openai.read}
+] = {"jsonl": jsonl.read, "openai": openai.read, "chatgpt": chatgpt.read, "codex": codex.read}
+
+WHOLE: Final[frozenset[Format]] = frozenset({"codex"})
+"""Formats in which a record means what those before it make of it.
+
+One that is resumed is read from its beginning, and only what follows the checkpoint is given.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +146,11 @@ class Reading:
             yield piece
 
     def _read(self) -> Iterator[Turn | Reject]:
+        begin = self._offset if self.format in WHOLE else 0
         for batch in self._batches:
             items, end, session, next_position, skipped = batch
+            if end.offset < begin:
+                continue
             last = len(items) - 1
             for index, item in enumerate(items):
                 if isinstance(item, Reject):
