@@ -41,7 +41,7 @@ _EMPTY = "there was nothing to read in it"
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--format", "format_name", metavar="NAME",
-    help="The format of the files, jsonl or openai; found out unless named.",
+    help="The format of the files, such as openai or chatgpt; found out unless named.",
 )  # fmt: skip
 @click.option("--session", metavar="NAME", help="The session of turns that name none.")
 @click.option(
