@@ -41,10 +41,12 @@ def branches(nodes: Mapping[str, Any], current: object) -> Branches:
     joined = set(path)
     whole = not path or _is_root(path[-1], nodes)
     lost: set[str] = set()
+    placed = set(path)
     for key in nodes:
-        climbed = _climb(key, parents, joined | lost) if key not in joined | lost else []
+        climbed = _climb(key, parents, placed)
         if not climbed:
             continue
+        placed.update(climbed)
         above = parents.get(climbed[-1])
         is_branch = above in joined or (whole and _is_root(climbed[-1], nodes))
         (joined if is_branch else lost).update(climbed)
