@@ -2,6 +2,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from symfonic.capabilities.memory.store import Turn
 TREE = {"mapping": {"m": {"message": {"author": {"role": "user"}, "content": {"parts": ["hi"]}}}}}
 
 
-def packed(**members: str | bytes) -> bytes:
+def packed(**members: Any) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():

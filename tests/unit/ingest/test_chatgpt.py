@@ -102,7 +102,8 @@ def test_times_that_are_missing_are_inferred_and_flagged() -> None:
     assert first.occurred_at == datetime.fromtimestamp(BEGUN, UTC)
     (only,) = read(chain(said("user", "a"), update_time=BEGUN))
     assert only.occurred_at == datetime.fromtimestamp(BEGUN, UTC)
-    for odd in (None, {}, "2026-01-01T10:00:00"):
+    oddities: tuple[Any, ...] = (None, {}, "2026-01-01T10:00:00")
+    for odd in oddities:
         (only,) = read(chain(said("user", "a"), create_time=odd))
         assert (only.occurred_at, only.flags) == (None, ("no_time",))
 
@@ -156,6 +157,37 @@ def test_what_hangs_on_no_branch_is_one_reject() -> None:
     (reason,) = rejects(talk)
     assert "2 messages hang on no branch" in reason
     assert "the first is x" in reason
+
+
+def test_what_nobody_was_told_is_counted_and_comes_between_no_call_and_its_result() -> None:
+    hidden = {"is_visually_hidden_from_conversation": True}
+    talk = chain(
+        said("system", "be kind", metadata=hidden),
+        said("assistant", "1 + 1", recipient="python"),
+        said("system", "a word between"),
+        said("assistant", "hm", content={"content_type": "thoughts"}),
+        said("tool", "2"),
+    )
+    reading = turns_from_dicts([talk], format="chatgpt")
+    turns = [item for item in reading if isinstance(item, Turn)]
+    assert [(t.position, t.role) for t in turns] == [(1, "assistant"), (2, "system"), (4, "tool")]
+    assert turns[0].calls[0].result == "2"
+    assert reading.skipped == 2
+
+
+def test_secrets_are_taken_out_of_calls_and_long_texts_stand_whole_once() -> None:
+    token = "sk-test-" + "0" * 28
+    text = "x0 " * 350_000 + "needle data:image/png;base64," + "AAAA" * 1000
+    turns = read(
+        chain(
+            said("assistant", f"curl -H 'Authorization: Bearer {token}'", recipient="shell"),
+            said("tool", text),
+        )
+    )
+    assert token not in str(turns)
+    assert "redacted" in turns[0].flags
+    assert turns[1].text.endswith("needle [data:image/png, 3000 bytes]")
+    assert len(turns[0].calls[0].result or "") < 3000
 
 
 def test_a_guessed_branch_is_flagged() -> None:
