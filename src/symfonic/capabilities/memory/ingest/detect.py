@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.ingest.document import Piece
 
-Format = Literal["jsonl", "openai", "anthropic", "claude_code"]
+Format = Literal["jsonl", "openai", "anthropic", "claude_code", "chatgpt", "codex"]
 SUPPORTED: Final[tuple[Format, ...]] = get_args(Format)
 
 _READ: Final[Mapping[str, Format]] = {
@@ -41,7 +41,9 @@ _RESPONSES_TYPES: Final = frozenset(
     {"function_call", "function_call_output", "reasoning", "item_reference", "custom_tool_call"}
 )
 _RESPONSES_PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
-_CODEX_TYPES: Final = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
+_CODEX_TYPES: Final = frozenset(
+    {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+)
 _CLAUDE_CODE_TYPES: Final = frozenset(
     {"file-history-snapshot", "queue-operation", "summary", "custom-title", "last-prompt"}
 )
@@ -78,6 +80,10 @@ def detect(pieces: Sequence[Piece], *, head: str, name: str) -> Format:
     """
     values = [piece.value for piece in pieces if piece.problem is None]
     for value in values:
+        own = unmistakable(value)
+        if own is not None:
+            return own
+    for value in values:
         foreign = recognise(value)
         if foreign is not None and foreign in _READ:
             return _READ[foreign]
@@ -107,6 +113,13 @@ def shape_of(value: object) -> Format | None:
         openai = any(isinstance(call, Mapping) and "function" in call for call in calls)
         return "openai" if openai else "jsonl"
     return None
+
+
+def unmistakable(value: object) -> Format | None:
+    """The supported format that one value cannot be taken for another of, if there is one."""
+    if not isinstance(value, Mapping):
+        return None
+    return next((name for name, matches in _OWN if matches(value)), None)
 
 
 def recognise(value: object) -> str | None:
@@ -169,8 +182,17 @@ def _is_claude_code(value: Mapping[str, Any]) -> bool:
     )
 
 
+def _is_chatgpt(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("mapping"), Mapping) or _has("mapping", "current_node")(value)
+
+
 def _is_codex(value: Mapping[str, Any]) -> bool:
-    return _type_of(value) in _CODEX_TYPES and "payload" in value
+    return (
+        (_type_of(value) in _CODEX_TYPES and "payload" in value)
+        or "record_type" in value
+        or (_has("id", "timestamp", "instructions")(value) and not _type_of(value))
+        or (isinstance(value.get("session"), Mapping) and isinstance(value.get("items"), list))
+    )
 
 
 def _is_langchain(value: Mapping[str, Any]) -> bool:
@@ -233,13 +255,16 @@ def _is_reject(value: Mapping[str, Any]) -> bool:
     return value.keys() == {"line", "offset", "reason", "text"}
 
 
+_OWN: Final[tuple[tuple[Format, Callable[[Mapping[str, Any]], bool]], ...]] = (
+    ("chatgpt", _is_chatgpt),
+    ("codex", _is_codex),
+)
+
 _FOREIGN: Final[tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...]] = (
     ("symfonic export (bring it in with 'symfonic-memory import')", _is_own_export),
     ("symfonic reject file (mend its lines and ingest those)", _is_reject),
-    ("ChatGPT export", lambda v: isinstance(v.get("mapping"), Mapping)),
     ("Claude.ai export", _has("chat_messages")),
     ("Claude Code", _is_claude_code),
-    ("Codex", _is_codex),
     ("Gemini CLI", _is_gemini),
     ("LangChain", _is_langchain),
     ("Pydantic AI", _is_pydantic_ai),

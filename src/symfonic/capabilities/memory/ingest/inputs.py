@@ -14,7 +14,7 @@ from symfonic.capabilities.memory.ingest.document import (
     pieces_of_lines,
 )
 from symfonic.capabilities.memory.ingest.normalise import label
-from symfonic.capabilities.memory.ingest.reading import Checkpoint, Reading
+from symfonic.capabilities.memory.ingest.reading import WHOLE, Checkpoint, Reading
 from symfonic.capabilities.memory.ingest.source import Source
 from symfonic.capabilities.memory.ingest.times import zone_named
 from symfonic.capabilities.memory.ingest.turns import Context, Unreadable, identifier
@@ -65,8 +65,9 @@ def read_turns(
             now=now,
             again=lambda: _pieces(source, Checkpoint()),
         )
+        first = Checkpoint() if chosen in WHOLE else begin
         return Reading(
-            _pieces(source, begin), format=chosen, context=context, start=begin, source=source
+            _pieces(source, first), format=chosen, context=context, start=begin, source=source
         )
     except InputError:
         source.close()

@@ -171,10 +171,10 @@ def _call(given: object, number: int, flags: list[str]) -> ToolCall:
     if name is None:
         raise Unreadable(f"tool call {number} has no name")
     arguments = body.get("arguments", body.get("input"))
-    return ToolCall(name=name, arguments=_arguments(arguments, number, flags))
+    return ToolCall(name=name, arguments=arguments_of(arguments, number, flags))
 
 
-def _arguments(given: object, number: int, flags: list[str]) -> Plain:
+def arguments_of(given: object, number: int, flags: list[str]) -> Plain:
     """The parsed arguments, or their raw text where they are no JSON."""
     value = given
     if isinstance(given, str):

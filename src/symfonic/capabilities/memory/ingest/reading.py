@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from symfonic.capabilities.memory.ingest import anthropic, claude_code, jsonl, openai
+from symfonic.capabilities.memory.ingest import (
+    anthropic,
+    chatgpt,
+    claude_code,
+    codex,
+    jsonl,
+    openai,
+)
 from symfonic.capabilities.memory.ingest.rejects import Reject
 
 if TYPE_CHECKING:
@@ -26,10 +33,19 @@ _READERS: Final[
     dict[Format, Callable[[Iterator[Piece], Context, Mapping[str, int]], Iterator[Batch]]]
 ] = {
     "anthropic": anthropic.read,
+    "chatgpt": chatgpt.read,
     "claude_code": claude_code.read,
+    "codex": codex.read,
     "jsonl": jsonl.read,
     "openai": openai.read,
 }
+
+
+WHOLE: Final[frozenset[Format]] = frozenset({"codex"})
+"""Formats in which a record means what those before it make of it.
+
+One that is resumed is read from its beginning, and only what follows the checkpoint is given.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +161,11 @@ class Reading:
             yield piece
 
     def _read(self) -> Iterator[Turn | Reject]:
+        begin = self._offset if self.format in WHOLE else 0
         for batch in self._batches:
             items, end, session, next_position, skipped, places = batch
+            if end.offset < begin:
+                continue
             last = len(items) - 1
             for index, item in enumerate(items):
                 if isinstance(item, Reject):

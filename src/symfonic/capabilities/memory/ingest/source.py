@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from symfonic.capabilities.memory.errors import InputError
+from symfonic.capabilities.memory.ingest import archives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,6 @@ _MARKS: Final = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
     (b"\x00\x00\xfe\xff", "UTF-32"),
     (b"\x1f\x8b", "gzip-compressed"),
-    (b"PK\x03\x04", "a zip archive"),
     (b"\x28\xb5\x2f\xfd", "zstandard-compressed"),
     (b"BZh", "bzip2-compressed"),
     (b"\xfd7zXZ", "xz-compressed"),
@@ -59,7 +59,8 @@ class Source:
     """An open file or bytes: its size, its encoding and its beginning.
 
     Reads UTF-8 with or without a byte-order mark, and UTF-16 with one. A pipe is spooled to a
-    temporary file first, because telling a format needs a second look.
+    temporary file first, because telling a format needs a second look, and so are the conversations
+    of a zip archive.
 
     Raises ``InputError`` for what is missing, a directory, unreadable or in another encoding.
     """
@@ -69,6 +70,9 @@ class Source:
         self.stem = None if isinstance(data, bytes) else Path(data).stem
         self._stream = io.BytesIO(data) if isinstance(data, bytes) else _opened(Path(data))
         try:
+            if self._stream.read(len(archives.MARK)) == archives.MARK:
+                self._stream = archives.unpacked(self._stream, self.name)
+            self._stream.seek(0)
             self.head = self._stream.read(HEAD_BYTES)
             self.size = self._stream.seek(0, os.SEEK_END)
             self.encoding, self.begin = _encoding_of(self.head, self.name)
