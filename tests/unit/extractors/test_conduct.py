@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from symfonic.capabilities.memory.collaborators import Reader
-from symfonic.capabilities.memory.extractors.calls import key_of
+from symfonic.capabilities.memory.extractors.calls import CONTEXT, key_of
 from symfonic.capabilities.memory.extractors.conduct import ProcedureReader
 from symfonic.capabilities.memory.records import Entity, Episode, Record, RecordId, ToolCall
 
@@ -60,13 +60,17 @@ def test_admitting_assistant_prose_admits_no_other(role: Role) -> None:
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_calls_count_whoever_made_them(role: Role) -> None:
-    (seen,) = reader(calls=True).read(turn(role, "", calls=CALLS), [])
+    seen, *alone = reader(calls=True).read(turn(role, "", calls=CALLS), [])
     assert (seen.key, seen.ok) == (key_of(["find", "open"]), False)
+    assert [(one.key, one.ok) for one in alone] == [
+        (key_of(["find"]), True),
+        (key_of(["open"]), False),
+    ]
 
 
 def test_a_sighting_of_calls_holds_no_argument() -> None:
     # Forgetting an episode must leave none of its text in what was read of a later one.
-    (seen,) = reader(calls=True).read(turn("assistant", "", calls=CALLS), [])
+    seen, *_ = reader(calls=True).read(turn("assistant", "", calls=CALLS), [])
     assert seen.body == {"calls": [["e1", 0], ["e1", 1]]}
 
 
@@ -75,7 +79,7 @@ def test_calls_are_not_read_unless_asked_for() -> None:
 
 
 def test_context_is_asked_for_only_with_calls() -> None:
-    assert (reader().context, reader(calls=True).context) == (0, 5)
+    assert (reader().context, reader(calls=True).context) == (0, CONTEXT)
 
 
 def test_each_knob_changes_the_identity() -> None:

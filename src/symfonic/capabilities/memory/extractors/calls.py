@@ -8,6 +8,7 @@ forgetting an episode leaves none of its text behind in what was read of a later
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,21 +20,31 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Record, RecordId
 
 CALLS_PREFIX: Final = "calls:"
-SHORTEST: Final = 2
 LONGEST: Final = 6
-"""A pattern's length in calls: one call is no procedure, and longer ones hardly ever repeat."""
+"""A pattern's length in calls: longer ones hardly ever repeat."""
+
+CONTEXT: Final = 3 * (LONGEST - 1)
+"""How many earlier episodes with calls are read: a call that is made for each of several things,
+and notes to self, take room between the calls of one pattern."""
 
 LAST_CALLS: Final = 40
-"""How many of an episode's last calls may end a pattern: at most 200 patterns an episode."""
+"""How many of an episode's last calls may end a pattern: at most 240 patterns an episode."""
 
 _LONGEST_REPEAT: Final = 3
+_NOTES_TO_SELF: Final = frozenset(
+    {"reflect", "scratchpad", "sequentialthinking", "think", "thinking", "thought"}
+)
+_LAST_PART: Final = re.compile(r"(?:__|[./:])(?=[^./:]+$)")
+_MARKS: Final = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPattern:
-    """Two to six calls in a row; ``places`` says which, as (episode, index of the call in it).
+    """One to six calls in a row; ``places`` says which, as (episode, index of the call in it).
 
-    ``ok`` is false where one of them failed; a call whose source does not say counts as done.
+    One call alone is no procedure; it is kept because what follows it is judged by how often it
+    is made at all. ``ok`` is false where a call failed; one whose source does not say counts as
+    done.
     """
 
     key: str
@@ -59,7 +70,7 @@ def call_patterns(episode: Record, before: Sequence[Record]) -> list[CallPattern
     own = [i for i, call in enumerate(calls) if call.episode == episode.id]
     found: dict[str, CallPattern] = {}
     for end in own[-LAST_CALLS:]:
-        for start in range(max(0, end + 1 - LONGEST), end + 2 - SHORTEST):
+        for start in range(max(0, end + 1 - LONGEST), end + 1):
             window = calls[start : end + 1]
             pattern = CallPattern(
                 key=key_of([call.name for call in window]),
@@ -82,6 +93,20 @@ def names_of(key: str) -> tuple[str, ...]:
     if not key.startswith(CALLS_PREFIX):
         return ()
     return tuple(json.loads(key.removeprefix(CALLS_PREFIX)))
+
+
+def is_note_to_self(name: str) -> bool:
+    """Whether a tool of this name only keeps the agent's own reasoning, and does nothing.
+
+    Such tools are known by their names ("think", "sequential-thinking"): an agent calls them
+    between any two steps, so that no two sessions would show the same steps in a row.
+    """
+    return _MARKS.sub("", own_name(name)).lower() in _NOTES_TO_SELF
+
+
+def own_name(name: str) -> str:
+    """A tool's name without that of the server or the module it comes from."""
+    return _LAST_PART.split(name)[-1]
 
 
 def without_repeats(calls: Sequence[_Call]) -> list[_Call]:
@@ -113,4 +138,5 @@ def _calls(episode: Record) -> list[_Call]:
             index=index,
         )
         for index, call in enumerate(content.calls)
+        if not is_note_to_self(call.name)
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from symfonic.capabilities.memory.extractors.actions_pattern import stated_actions
-from symfonic.capabilities.memory.extractors.calls import LONGEST, call_patterns
+from symfonic.capabilities.memory.extractors.calls import CONTEXT, call_patterns
 from symfonic.capabilities.memory.records import Episode, Seen
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.records import Record
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,8 @@ class ProcedureReader:
 
     @property
     def context(self) -> int:
-        """Earlier episodes with calls: the longest pattern may take one call from each."""
-        return LONGEST - 1 if self.use_tool_calls else 0
+        """Earlier episodes with calls, none where calls are not read."""
+        return CONTEXT if self.use_tool_calls else 0
 
     def read(self, episode: Record, before: Sequence[Record]) -> Iterable[Seen]:
         """One sighting a pattern, stated actions first."""

@@ -7,9 +7,11 @@ in which it failed speaks against it. What comes out is a draft with its evidenc
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from symfonic.capabilities.memory.extractors.calls import names_of
+from symfonic.capabilities.memory.extractors.calls import key_of, names_of
 from symfonic.capabilities.memory.outcome import Declined, Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.phases.procedure_changes import (
@@ -19,7 +21,12 @@ from symfonic.capabilities.memory.phases.procedure_changes import (
     drafts_extended,
     standing_for,
 )
-from symfonic.capabilities.memory.phases.procedure_choice import choose, notes_on
+from symfonic.capabilities.memory.phases.procedure_choice import (
+    Choice,
+    choose,
+    notes_on,
+    promotable,
+)
 from symfonic.capabilities.memory.phases.procedure_drafts import (
     Occurrence,
     Support,
@@ -28,6 +35,8 @@ from symfonic.capabilities.memory.phases.procedure_drafts import (
     places_of,
 )
 from symfonic.capabilities.memory.phases.procedure_proposals import from_proposer
+from symfonic.capabilities.memory.phases.procedure_shapes import Aside, parts_of, set_aside
+from symfonic.capabilities.memory.phases.procedure_triggers import triggers_of
 from symfonic.capabilities.memory.policy import check, window_start
 from symfonic.capabilities.memory.records import Episode
 
@@ -37,11 +46,20 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.changes import Change
     from symfonic.capabilities.memory.collaborators import ProcedureRule, ProposerRule
     from symfonic.capabilities.memory.limits import RunLimits
-    from symfonic.capabilities.memory.records import Plain, Record, Seen, Tally
+    from symfonic.capabilities.memory.records import Plain, Record, RecordId, Seen, Tally
     from symfonic.capabilities.memory.view import View
 
-_REQUESTS_PER_PATTERN: Final = 50
-_TURNS_BEFORE: Final = 3
+_REQUESTS_PER_PATTERN: Final = 25
+_TURNS_BEFORE: Final = 16
+"""How far back it is looked for what was asked for, and whether a value was told: an agent asks who
+it is and what else before it acts."""
+
+_ASIDE_COUNTS: Final[Mapping[Aside, str]] = {
+    "piece": "in_a_longer_one",
+    "variant": "ends_as_another",
+    "look_up": "only_looks_up",
+    "loose": "met_by_chance",
+}
 
 
 def promote_procedures(
@@ -102,14 +120,15 @@ def _episodes_per_pass(limits: RunLimits) -> int:
 def _by_rule(view: View, rule: ProcedureRule) -> Ran:
     identity = rule.reader.identity
     since = window_start(view.now, rule.recency_days * 24)
-    rows = [row for row in view.fresh(identity) if row.kind == "pattern"]
+    rows = [row for row in view.fresh(identity) if row.kind == "pattern" and _is_long(row.key)]
     recent = [row for row in rows if row.at >= since]
     keys = sorted({row.key for row in recent})
     tallies = view.tally(identity, keys, since=since)
     support = {key: _support(tally) for key, tally in tallies.items()}
     standing = standing_for(view, support)
-    spent = view.spent.get(PHASE, 0)
-    choice = choose(support, standing, rule, room=max(0, rule.max_drafts_per_run - spent))
+    aside = _aside(view, support, rule)
+    room = max(0, rule.max_drafts_per_run - view.spent.get(PHASE, 0))
+    choice = choose(support, standing, rule, aside=aside, room=room)
 
     changes = _extend(view, choice.open_drafts, standing, support, recent)
     changes += _draft(view, choice.chosen, standing, support, rule)
@@ -122,7 +141,7 @@ def _by_rule(view: View, rule: ProcedureRule) -> Ran:
             "drafted": len(choice.chosen),
             "seen_again": len(choice.open_drafts),
             "not_promoted": len(choice.missed),
-            "in_a_longer_one": len(choice.contained),
+            **_counts_of(choice, aside),
             "decided_before": len(choice.decided),
             "over_draft_cap": len(left),
             "too_old": len(rows) - len(recent),
@@ -130,6 +149,30 @@ def _by_rule(view: View, rule: ProcedureRule) -> Ran:
         notes=tuple(notes_on(choice, support, recent, rule, too_old=len(rows) - len(recent))),
         kept=frozenset(row.episode for row in recent if row.key in left),
     )
+
+
+def _is_long(key: str) -> bool:
+    """Whether a pattern may be a procedure: one call alone is none, only counted."""
+    return len(names_of(key)) != 1
+
+
+def _aside(
+    view: View, support: Mapping[str, Support], rule: ProcedureRule
+) -> Mapping[tuple[str, ...], Aside]:
+    """The runs of calls that say nothing of their own."""
+    runs = {names_of(key): support[key].sessions for key in promotable(support, rule)}
+    runs.pop((), None)
+    if not runs:
+        return {}
+    since = window_start(view.now, rule.recency_days * 24)
+    parts = view.tally(rule.reader.identity, map(key_of, parts_of(runs)), since=since)
+    return set_aside(runs, {names_of(key): tally.sessions for key, tally in parts.items()})
+
+
+def _counts_of(choice: Choice, aside: Mapping[tuple[str, ...], Aside]) -> dict[str, int]:
+    """How many patterns were set aside, by the reason."""
+    reasons = Counter(aside[names_of(key)] for key in choice.aside)
+    return {name: reasons[reason] for reason, name in _ASIDE_COUNTS.items()}
 
 
 def _support(tally: Tally) -> Support:
@@ -168,12 +211,14 @@ def _draft(
     most = view.limits.history_per_key
     sightings = view.sightings(rule.reader.identity, keys, since=since, per_key=most)
     occurrences = _occurrences(view, [row for rows in sightings.values() for row in rows])
-    requests = _requests(view, occurrences)
+    before = _before(view, occurrences)
+    requests = {key: _requests(found, before) for key, found in occurrences.items()}
+    triggers = triggers_of({key: found for key, found in requests.items() if names_of(key)})
     changes: list[Change] = []
     for key in (key for key in keys if key in occurrences):
         found, stands = occurrences[key], standing[key]
         draft = draft_of(
-            found,
+            [_with_said(each, before) for each in found],
             support[key],
             id=view.identify("procedure", stands.key),
             scope=view.scope,
@@ -182,6 +227,7 @@ def _draft(
             now=view.now,
             half_life_hours=view.half_life_hours,
             requests=requests[key],
+            trigger=triggers.get(key, ""),
             would_change=None if stands.decided is None else stands.decided.id,
         )
         episodes = [one for each in found for one in each.episodes]
@@ -202,23 +248,31 @@ def _occurrences(view: View, rows: Sequence[Seen]) -> dict[str, list[Occurrence]
     return found
 
 
-def _requests(
+def _before(
     view: View, occurrences: Mapping[str, Sequence[Occurrence]]
-) -> dict[str, list[Record]]:
-    """For each pattern of calls, what users said just before it was done."""
-    firsts = {
-        key: [each.episodes[0] for each in found[-_REQUESTS_PER_PATTERN:]] if names_of(key) else []
+) -> dict[RecordId, list[Record]]:
+    """What stood before the first and the last call of the newest occurrences of each pattern."""
+    ends = {
+        end.id: end
         for key, found in occurrences.items()
+        if names_of(key)
+        for each in found[-_REQUESTS_PER_PATTERN:]
+        for end in (each.episodes[0], each.episodes[-1])
     }
-    anchors = {one.id: one for found in firsts.values() for one in found}
-    if not anchors:
-        return {key: [] for key in occurrences}
-    before = view.before(list(anchors.values()), count=_TURNS_BEFORE)
-    said = {i: [turn for turn in turns if _is_request(turn)] for i, turns in before.items()}
-    return {
-        key: list({turn.id: turn for one in found for turn in said.get(one.id, ())}.values())
-        for key, found in firsts.items()
-    }
+    return view.before(list(ends.values()), count=_TURNS_BEFORE) if ends else {}
+
+
+def _requests(
+    found: Sequence[Occurrence], before: Mapping[RecordId, Sequence[Record]]
+) -> list[Record]:
+    """What users said before the first call of each occurrence."""
+    turns = [turn for each in found for turn in before.get(each.episodes[0].id, ())]
+    return list({turn.id: turn for turn in turns if _is_request(turn)}.values())
+
+
+def _with_said(each: Occurrence, before: Mapping[RecordId, Sequence[Record]]) -> Occurrence:
+    turns = [turn for end in each.episodes for turn in before.get(end.id, ())]
+    return replace(each, said="\n".join(turn.text for turn in turns).casefold())
 
 
 def _is_request(turn: Record) -> bool:
