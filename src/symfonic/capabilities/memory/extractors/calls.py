@@ -109,21 +109,36 @@ def own_name(name: str) -> str:
     return _LAST_PART.split(name)[-1]
 
 
+def steps_of(names: Sequence[str]) -> list[str]:
+    """The calls with these names as patterns are made of them: no notes to self, no repeats."""
+    done = [_named(name) for name in names if not is_note_to_self(name)]
+    return [done[place] for place in _kept(done)]
+
+
 def without_repeats(calls: Sequence[_Call]) -> list[_Call]:
     """The calls, with a block of up to three that is at once repeated counted as its last time.
 
     A loop of retries is one attempt at the same thing: unrolled it would read as a long procedure,
     and the attempts before the last would make one that ended well look failed.
     """
-    kept: list[_Call] = []
-    for call in calls:
-        kept.append(call)
+    return [calls[place] for place in _kept([call.name for call in calls])]
+
+
+def _kept(names: Sequence[str]) -> list[int]:
+    """The places of the names that are left without repeats."""
+    kept: list[int] = []
+    for place in range(len(names)):
+        kept.append(place)
         for length in range(1, _LONGEST_REPEAT + 1):
             last, previous = kept[-length:], kept[-2 * length : -length]
-            if [c.name for c in last] == [c.name for c in previous]:
+            if [names[i] for i in last] == [names[i] for i in previous]:
                 del kept[-2 * length : -length]
                 break
     return kept
+
+
+def _named(name: str) -> str:
+    return " ".join(name.split()) or "unnamed"
 
 
 def _calls(episode: Record) -> list[_Call]:
@@ -132,7 +147,7 @@ def _calls(episode: Record) -> list[_Call]:
         return []
     return [
         _Call(
-            name=" ".join(call.name.split()) or "unnamed",
+            name=_named(call.name),
             failed=call.ok is False,
             episode=episode.id,
             index=index,
