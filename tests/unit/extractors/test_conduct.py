@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from symfonic.capabilities.memory.collaborators import Reader
-from symfonic.capabilities.memory.extractors.calls import CONTEXT, key_of
+from symfonic.capabilities.memory.extractors.calls import CONTEXT, TOOLS_KEY, key_of
 from symfonic.capabilities.memory.extractors.conduct import ProcedureReader
 from symfonic.capabilities.memory.records import Entity, Episode, Record, RecordId, ToolCall
 
@@ -65,7 +65,9 @@ def test_calls_count_whoever_made_them(role: Role) -> None:
     assert [(one.key, one.ok) for one in alone] == [
         (key_of(["find"]), True),
         (key_of(["open"]), False),
+        (TOOLS_KEY, None),
     ]
+    assert alone[-1].body == {"names": ["find", "open"]}
 
 
 def test_a_sighting_of_calls_holds_no_argument() -> None:
@@ -97,3 +99,8 @@ def test_a_record_that_is_no_episode_is_not_read() -> None:
         content=Entity(name="Ana", entity_kind="person"),
     )  # fmt: skip
     assert list(reader(calls=True).read(entity, [])) == []
+
+
+def test_a_note_to_self_leaves_no_sighting() -> None:
+    calls = (ToolCall(name="think", arguments={"thought": "…"}),)
+    assert list(reader(calls=True).read(turn("assistant", "", calls=calls), [])) == []

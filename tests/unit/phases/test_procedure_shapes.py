@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symfonic.capabilities.memory.phases.procedure_shapes import parts_of, set_aside
+from symfonic.capabilities.memory.phases.procedure_shapes import (
+    parts_of,
+    runs_around,
+    set_aside,
+)
 
 AB, ABC, ABD, BC = ("a", "b"), ("a", "b", "c"), ("a", "b", "d"), ("b", "c")
 
@@ -20,6 +24,13 @@ def aside(runs: dict[tuple[str, ...], int], **alone: int) -> dict[tuple[str, ...
 def test_the_parts_of_runs_are_their_pairs_and_their_calls() -> None:
     assert parts_of([ABC, AB]) == [("a",), AB, ("b",), BC, ("c",)]
     assert parts_of([]) == []
+
+
+def test_around_a_run_are_its_endings_and_what_may_be_before_and_after() -> None:
+    found = runs_around([ABC], ["x"])
+    assert found == sorted([ABC, (*ABC, "x"), ("x", *ABC), BC, (*BC, "x"), ("x", *BC)])
+    assert runs_around([tuple("abcdef")], ["x"])[0] == tuple("abcdef")
+    assert max(map(len, runs_around([tuple("abcdef")], ["x"]))) == 6
 
 
 def test_a_run_that_mostly_goes_on_is_a_piece_of_what_it_goes_on_in() -> None:

@@ -328,6 +328,20 @@ def test_a_longer_one_stands_for_what_is_mostly_seen_inside_it(memory: Memory) -
     assert outcome.counts["in_a_longer_one"] == 2
 
 
+def test_a_night_that_sees_only_the_beginning_does_not_draft_it(memory: Memory) -> None:
+    # The longer runs are not touched that night; they are asked for by the tools there are.
+    for session in "abcd":
+        memory.add(session, "", call("get_user"), call("get_order"), call("refund"))
+    for session in "efg":
+        memory.add(session, "", call("open"), call("get_user"), call("get_order"), call("ship"))
+    memory.night()
+    before = [record.id for record in memory.drafts()]
+    memory.add("h", "", call("get_user"), call("get_order"))
+    outcome = memory.night(NIGHT + timedelta(days=1))
+    assert (outcome.counts["in_a_longer_one"], outcome.changes) == (1, ())
+    assert [record.id for record in memory.drafts()] == before
+
+
 def test_why_the_others_are_no_drafts_is_counted(memory: Memory) -> None:
     for n in range(30):
         memory.add(f"s{n}", "", call("get_order"), call("refund"))

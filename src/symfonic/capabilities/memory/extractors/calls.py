@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Record, RecordId
 
 CALLS_PREFIX: Final = "calls:"
+TOOLS_KEY: Final = f"{CALLS_PREFIX}[]"
+"""The key of no call: its sightings say which tools an agent has."""
+
 LONGEST: Final = 6
 """A pattern's length in calls: longer ones hardly ever repeat."""
 
@@ -81,6 +84,11 @@ def call_patterns(episode: Record, before: Sequence[Record]) -> list[CallPattern
             if known is None or pattern.ok or not known.ok:
                 found[pattern.key] = pattern
     return [found[key] for key in sorted(found)]
+
+
+def tools_of(patterns: Sequence[CallPattern]) -> list[str]:
+    """The names of the tools in these patterns, sorted."""
+    return sorted({name for pattern in patterns for name in names_of(pattern.key)})
 
 
 def key_of(names: Sequence[str]) -> str:

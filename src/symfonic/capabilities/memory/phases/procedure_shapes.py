@@ -15,10 +15,10 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 
-from symfonic.capabilities.memory.extractors.calls import own_name
+from symfonic.capabilities.memory.extractors.calls import LONGEST, own_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 Run = tuple[str, ...]
 """The names of two or more calls in a row."""
@@ -40,6 +40,23 @@ _LOOKS: Final = frozenset(
     """.split()
 )
 _FIRST_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def runs_around(runs: Iterable[Run], tools: Sequence[str]) -> list[Run]:
+    """The runs, how they end, and each of these with one call more before or after it, sorted.
+
+    A night in which a customer was only looked up has seen no longer run: which ones there may be
+    is asked by name, for every tool that the agent is known to have.
+    """
+    found: set[Run] = set()
+    for run in runs:
+        for start in range(len(run) - 1):
+            ending = run[start:]
+            found.add(ending)
+            if len(ending) < LONGEST:
+                found.update((*ending, tool) for tool in tools)
+                found.update((tool, *ending) for tool in tools)
+    return sorted(found)
 
 
 def parts_of(runs: Iterable[Run]) -> list[Run]:

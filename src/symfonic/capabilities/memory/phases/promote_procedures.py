@@ -8,10 +8,9 @@ in which it failed speaks against it. What comes out is a draft with its evidenc
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from symfonic.capabilities.memory.extractors.calls import key_of, names_of
+from symfonic.capabilities.memory.extractors.calls import TOOLS_KEY, key_of, names_of
 from symfonic.capabilities.memory.outcome import Declined, Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.phases.procedure_changes import (
@@ -35,24 +34,29 @@ from symfonic.capabilities.memory.phases.procedure_drafts import (
     places_of,
 )
 from symfonic.capabilities.memory.phases.procedure_proposals import from_proposer
-from symfonic.capabilities.memory.phases.procedure_shapes import Aside, parts_of, set_aside
+from symfonic.capabilities.memory.phases.procedure_requests import (
+    requests_in,
+    turns_before,
+    with_said,
+)
+from symfonic.capabilities.memory.phases.procedure_shapes import (
+    Aside,
+    parts_of,
+    runs_around,
+    set_aside,
+)
 from symfonic.capabilities.memory.phases.procedure_triggers import triggers_of
 from symfonic.capabilities.memory.policy import check, window_start
-from symfonic.capabilities.memory.records import Episode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from symfonic.capabilities.memory.changes import Change
     from symfonic.capabilities.memory.collaborators import ProcedureRule, ProposerRule
     from symfonic.capabilities.memory.limits import RunLimits
-    from symfonic.capabilities.memory.records import Plain, Record, RecordId, Seen, Tally
+    from symfonic.capabilities.memory.records import Plain, Seen, Tally
     from symfonic.capabilities.memory.view import View
 
-_REQUESTS_PER_PATTERN: Final = 25
-_TURNS_BEFORE: Final = 16
-"""How far back it is looked for what was asked for, and whether a value was told: an agent asks who
-it is and what else before it acts."""
 
 _ASIDE_COUNTS: Final[Mapping[Aside, str]] = {
     "piece": "in_a_longer_one",
@@ -120,13 +124,15 @@ def _episodes_per_pass(limits: RunLimits) -> int:
 def _by_rule(view: View, rule: ProcedureRule) -> Ran:
     identity = rule.reader.identity
     since = window_start(view.now, rule.recency_days * 24)
-    rows = [row for row in view.fresh(identity) if row.kind == "pattern" and _is_long(row.key)]
+    rows = [
+        row for row in view.fresh(identity) if row.kind == "pattern" and _may_be_drafted(row.key)
+    ]
     recent = [row for row in rows if row.at >= since]
     keys = sorted({row.key for row in recent})
     tallies = view.tally(identity, keys, since=since)
     support = {key: _support(tally) for key, tally in tallies.items()}
     standing = standing_for(view, support)
-    aside = _aside(view, support, rule)
+    aside = _aside(view, support, standing, rule)
     room = max(0, rule.max_drafts_per_run - view.spent.get(PHASE, 0))
     choice = choose(support, standing, rule, aside=aside, room=room)
 
@@ -151,22 +157,41 @@ def _by_rule(view: View, rule: ProcedureRule) -> Ran:
     )
 
 
-def _is_long(key: str) -> bool:
-    """Whether a pattern may be a procedure: one call alone is none, only counted."""
-    return len(names_of(key)) != 1
+def _may_be_drafted(key: str) -> bool:
+    """Whether a pattern may be a procedure: one call alone, and which tools there are, are none."""
+    return key != TOOLS_KEY and len(names_of(key)) != 1
 
 
 def _aside(
-    view: View, support: Mapping[str, Support], rule: ProcedureRule
+    view: View,
+    support: Mapping[str, Support],
+    standing: Mapping[str, Standing],
+    rule: ProcedureRule,
 ) -> Mapping[tuple[str, ...], Aside]:
-    """The runs of calls that say nothing of their own."""
-    runs = {names_of(key): support[key].sessions for key in promotable(support, rule)}
-    runs.pop((), None)
-    if not runs:
+    """The runs of calls that say nothing of their own, judged by what was ever seen around them."""
+    new = [key for key in promotable(support, rule) if standing[key].draft is None]
+    touched = [run for key in new if (run := names_of(key))]
+    if not touched:
         return {}
     since = window_start(view.now, rule.recency_days * 24)
-    parts = view.tally(rule.reader.identity, map(key_of, parts_of(runs)), since=since)
-    return set_aside(runs, {names_of(key): tally.sessions for key, tally in parts.items()})
+
+    def tallied(runs: Iterable[tuple[str, ...]]) -> dict[str, Support]:
+        found = view.tally(rule.reader.identity, map(key_of, runs), since=since)
+        return {key: _support(tally) for key, tally in found.items()}
+
+    around = tallied(runs_around(touched, _tools(view, touched, rule)))
+    runs = {names_of(key): around[key].sessions for key in promotable(around, rule)}
+    parts = tallied(parts_of(runs))
+    return set_aside(runs, {names_of(key): found.sessions for key, found in parts.items()})
+
+
+def _tools(view: View, runs: Iterable[tuple[str, ...]], rule: ProcedureRule) -> list[str]:
+    """The tools of these runs, and those that the agent used lately."""
+    since = window_start(view.now, rule.recency_days * 24)
+    most = view.limits.history_per_key
+    used = view.sightings(rule.reader.identity, [TOOLS_KEY], since=since, per_key=most)
+    lately = {name for row in used.get(TOOLS_KEY, ()) for name in row.body["names"]}
+    return sorted(lately.union(*runs))
 
 
 def _counts_of(choice: Choice, aside: Mapping[tuple[str, ...], Aside]) -> dict[str, int]:
@@ -211,14 +236,14 @@ def _draft(
     most = view.limits.history_per_key
     sightings = view.sightings(rule.reader.identity, keys, since=since, per_key=most)
     occurrences = _occurrences(view, [row for rows in sightings.values() for row in rows])
-    before = _before(view, occurrences)
-    requests = {key: _requests(found, before) for key, found in occurrences.items()}
+    before = turns_before(view, occurrences)
+    requests = {key: requests_in(found, before) for key, found in occurrences.items()}
     triggers = triggers_of({key: found for key, found in requests.items() if names_of(key)})
     changes: list[Change] = []
     for key in (key for key in keys if key in occurrences):
         found, stands = occurrences[key], standing[key]
         draft = draft_of(
-            [_with_said(each, before) for each in found],
+            [with_said(each, before) for each in found],
             support[key],
             id=view.identify("procedure", stands.key),
             scope=view.scope,
@@ -246,35 +271,3 @@ def _occurrences(view: View, rows: Sequence[Seen]) -> dict[str, list[Occurrence]
         if occurrence is not None:
             found.setdefault(row.key, []).append(occurrence)
     return found
-
-
-def _before(
-    view: View, occurrences: Mapping[str, Sequence[Occurrence]]
-) -> dict[RecordId, list[Record]]:
-    """What stood before the first and the last call of the newest occurrences of each pattern."""
-    ends = {
-        end.id: end
-        for key, found in occurrences.items()
-        if names_of(key)
-        for each in found[-_REQUESTS_PER_PATTERN:]
-        for end in (each.episodes[0], each.episodes[-1])
-    }
-    return view.before(list(ends.values()), count=_TURNS_BEFORE) if ends else {}
-
-
-def _requests(
-    found: Sequence[Occurrence], before: Mapping[RecordId, Sequence[Record]]
-) -> list[Record]:
-    """What users said before the first call of each occurrence."""
-    turns = [turn for each in found for turn in before.get(each.episodes[0].id, ())]
-    return list({turn.id: turn for turn in turns if _is_request(turn)}.values())
-
-
-def _with_said(each: Occurrence, before: Mapping[RecordId, Sequence[Record]]) -> Occurrence:
-    turns = [turn for end in each.episodes for turn in before.get(end.id, ())]
-    return replace(each, said="\n".join(turn.text for turn in turns).casefold())
-
-
-def _is_request(turn: Record) -> bool:
-    content = turn.content
-    return isinstance(content, Episode) and content.role == "user" and bool(turn.text.strip())
