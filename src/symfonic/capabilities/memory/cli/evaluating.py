@@ -62,7 +62,7 @@ def eval_() -> None:
 def procedures(
     *, file: Path, drafts: int, success: float, policy_file: Path | None, sets: tuple[str, ...]
 ) -> None:
-    """Draft procedures from rated trajectories, and see whether they hold.
+    """Measure drafts that are mined from rated trajectories.
 
     FILE is a JSON list, or one object a line, each with task_id, trial, reward and traj, a list of
     messages as the OpenAI API has them. Drafts are mined from every trial but the last, without the
@@ -122,7 +122,7 @@ def _show(found: Evaluation) -> None:
         out.print(indented(clean(draft.text), 2))
     out.print(
         f"\nCoverage: {_share(found.covered, found.steps_in_successes)} of the steps in "
-        f"successful trajectories ({found.covered:,} of {found.steps_in_successes:,})\n"
+        f"successful trajectories ({found.covered:,} of {found.steps_in_successes:,})"
     )
     for title, figures in (("next step", found.steps), ("next call as made", found.calls)):
         _show_figures(title, figures)
@@ -139,7 +139,9 @@ def _show_figures(title: str, figures: Figures) -> None:
     made = table(title, *columns, right=columns)
     for name, row in rows:
         made.add_row(name, *_cells(row))
-    console().print(made)
+    out = console()
+    out.print()
+    out.print(made)
 
 
 def _cells(row: Score) -> tuple[str, ...]:
