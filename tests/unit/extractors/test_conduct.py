@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,13 @@ def test_a_record_that_is_no_episode_is_not_read() -> None:
         content=Entity(name="Ana", entity_kind="person"),
     )  # fmt: skip
     assert list(reader(calls=True).read(entity, [])) == []
+
+
+def test_a_sighting_names_the_tools_of_its_own_turn_only() -> None:
+    # Forgetting the earlier turn must leave nothing of it here.
+    before = replace(turn("assistant", "", calls=(ToolCall(name="earlier"),)), id=RecordId("e0"))
+    *_, tools = reader(calls=True).read(turn("assistant", "", calls=CALLS), [before])
+    assert (tools.key, tools.body) == (TOOLS_KEY, {"names": ["find", "open"]})
 
 
 def test_a_note_to_self_leaves_no_sighting() -> None:

@@ -87,8 +87,8 @@ def call_patterns(episode: Record, before: Sequence[Record]) -> list[CallPattern
 
 
 def tools_of(patterns: Sequence[CallPattern]) -> list[str]:
-    """The names of the tools in these patterns, sorted."""
-    return sorted({name for pattern in patterns for name in names_of(pattern.key)})
+    """The tools of the episode that these patterns end in, sorted, and of no earlier one."""
+    return sorted({names_of(pattern.key)[-1] for pattern in patterns})
 
 
 def key_of(names: Sequence[str]) -> str:
