@@ -381,12 +381,15 @@ def test_a_value_that_was_told_each_time_is_no_rule(memory: Memory) -> None:
         memory.add(session, "It is Mia, mia_li_3668, for QX12.", role="user")
         memory.add(session, "", call("find", user="mia_li_3668", region="eu", deep=True, top=7))
         memory.add(session, '{"seat": "14C", "paid": 1250}', role="tool")
-        memory.add(session, "", call("move", seats=[{"to": "14C"}], sum=1250, note=None))
+        memory.add(
+            session, "",
+            call("move", seats=[{"to": "14C"}], sum=1250, note=None, on="2026-05-24", tag="v1"),
+        )  # fmt: skip
     memory.night()
     _, content = memory.draft()
     assert [step.arguments for step in content.steps] == [
         {"deep": True, "region": "eu", "top": 7, "user": "{user}"},
-        {"note": None, "seats": "{seats}", "sum": "{sum}"},
+        {"note": None, "on": "{on}", "seats": "{seats}", "sum": "{sum}", "tag": "v1"},
     ]
 
 
