@@ -44,6 +44,7 @@ _KNOB_STEMS: Final = (
     "spread_",
 )
 _ABSENT: Final = {
+    "SKILL.md",
     "policy.toml", "log.jsonl", "week.jsonl", "monday.jsonl", "FILE.rejects.jsonl",
     "recall-token-budget.md", "__init__.py", *APP,
 }  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 from symfonic.capabilities.memory.collaborators import Collaborators
 from symfonic.capabilities.memory.compose import compose_collaborators
 from symfonic.capabilities.memory.errors import PolicyError
+from symfonic.capabilities.memory.extractors.calls import CONTEXT
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.roster import LIGHT, consolidation_phases, subscriptions_of
@@ -62,7 +63,7 @@ def test_subscriptions_name_what_becomes_pending_for_whom() -> None:
     assert found["link_entities"].context == 0
     assert found["strengthen"].reads == ()
     assert found["strengthen"].reads_touched
-    assert found["promote_procedures"].context == 5
+    assert found["promote_procedures"].context == CONTEXT
 
 
 def test_a_phase_driven_by_state_subscribes_to_nothing() -> None:

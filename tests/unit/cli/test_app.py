@@ -45,7 +45,7 @@ def test_summary_is_the_first_line_of_the_commands_help(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_and_has_json(name: str, run: Callable[..., Result]) -> None:
-    words = (name, "list") if name == "drafts" else (name,)
+    words = (name, *{"drafts": ["list"], "eval": ["procedures"]}.get(name, []))
     result = run(*words, "--help")
     assert result.exit_code == 0
     assert "--json" in result.output

@@ -196,3 +196,18 @@ def test_a_curly_apostrophe_reads_like_a_straight_one() -> None:
 def test_verbs_with_a_prefix_or_a_hyphen_open_a_step() -> None:
     stated = only("Whenever the branch moved, force-push it, then re-check the build")
     assert stated.steps == ("force-push it", "re-check the build")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["Please transfer me to a human agent.", "Please, just send us the invoice again."],
+)
+def test_what_somebody_asks_for_themselves_is_no_rule(request_: str) -> None:
+    assert stated_actions(request_) == []
+
+
+def test_what_somebody_wants_to_be_told_each_time_is_one() -> None:
+    assert [s.steps for s in stated_actions("Please tell me before you delete a branch.")] == [
+        ("tell me",)
+    ]
+    assert [s.steps for s in stated_actions("Always show me the diff.")] == [("show me the diff",)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +34,11 @@ def episode(id: str, *names: str, failed: Sequence[int] = ()) -> Record:
 
 
 def keys(patterns: Sequence[CallPattern]) -> list[str]:
-    return [" > ".join(names_of(pattern.key)) for pattern in patterns]
+    return [" > ".join(names_of(pattern.key)) for pattern in runs(patterns)]
+
+
+def runs(patterns: Sequence[CallPattern]) -> list[CallPattern]:
+    return [pattern for pattern in patterns if len(pattern.places) > 1]
 
 
 def test_every_window_that_ends_in_the_episode_is_a_pattern() -> None:
@@ -42,17 +47,33 @@ def test_every_window_that_ends_in_the_episode_is_a_pattern() -> None:
 
 
 def test_a_pattern_says_where_its_calls_stand() -> None:
-    (pattern,) = call_patterns(episode("2", "b"), [episode("1", "a")])
+    (pattern,) = runs(call_patterns(episode("2", "b"), [episode("1", "a")]))
     assert pattern.places == (("1", 0), ("2", 0))
 
 
-def test_one_call_alone_is_no_pattern() -> None:
-    assert call_patterns(episode("1", "a"), []) == []
+def test_one_call_alone_is_kept_to_be_counted() -> None:
+    (pattern,) = call_patterns(episode("1", "a"), [])
+    assert names_of(pattern.key) == ("a",)
+    assert runs([pattern]) == []
+
+
+@pytest.mark.parametrize("name", ["think", "mcp__sequential-thinking__sequentialthinking"])
+def test_a_note_to_self_is_no_step(name: str) -> None:
+    found = call_patterns(episode("2", name, "b"), [episode("1", "a", name)])
+    assert keys(found) == ["a > b"]
+    assert runs(found)[0].places == (("1", 0), ("2", 1))
+    assert call_patterns(episode("1", name), []) == []
+
+
+def test_a_tool_that_only_sounds_like_a_note_is_a_step() -> None:
+    assert keys(call_patterns(episode("1", "rethink", "think_tank_search"), [])) == [
+        "rethink > think_tank_search"
+    ]
 
 
 def test_a_window_holds_at_most_six_calls() -> None:
     found = call_patterns(episode("2", "h"), [episode("1", *"abcdefg")])
-    assert [len(pattern.places) for pattern in found] == [6, 5, 4, 3, 2]
+    assert [len(pattern.places) for pattern in runs(found)] == [6, 5, 4, 3, 2]
 
 
 def test_a_loop_is_counted_as_its_last_turn() -> None:
@@ -72,12 +93,12 @@ def test_repeats_inside_a_repeat_collapse() -> None:
 
 
 def test_a_retry_that_ends_well_is_no_failure() -> None:
-    (pattern,) = call_patterns(episode("1", "find", "open", "open", failed=[1]), [])
+    (pattern,) = runs(call_patterns(episode("1", "find", "open", "open", failed=[1]), []))
     assert pattern.ok
 
 
 def test_a_failed_call_makes_the_pattern_fail() -> None:
-    (pattern,) = call_patterns(episode("1", "find", "open", failed=[1]), [])
+    (pattern,) = runs(call_patterns(episode("1", "find", "open", failed=[1]), []))
     assert not pattern.ok
 
 
@@ -99,7 +120,7 @@ def test_of_two_occurrences_the_successful_one_is_kept_then_the_later() -> None:
 def test_the_patterns_of_one_episode_are_bounded() -> None:
     names = [f"tool{n}" for n in range(500)]
     found = call_patterns(episode("1", *names), [])
-    assert len(found) == LAST_CALLS * (LONGEST - 1)
+    assert len(found) == LAST_CALLS * LONGEST
     assert key_of(["tool498", "tool499"]) in {pattern.key for pattern in found}
 
 

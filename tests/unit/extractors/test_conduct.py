@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 from symfonic.capabilities.memory.collaborators import Reader
-from symfonic.capabilities.memory.extractors.calls import key_of
+from symfonic.capabilities.memory.extractors.calls import CONTEXT, TOOLS_KEY, key_of
 from symfonic.capabilities.memory.extractors.conduct import ProcedureReader
 from symfonic.capabilities.memory.records import Entity, Episode, Record, RecordId, ToolCall
 
@@ -60,13 +61,19 @@ def test_admitting_assistant_prose_admits_no_other(role: Role) -> None:
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_calls_count_whoever_made_them(role: Role) -> None:
-    (seen,) = reader(calls=True).read(turn(role, "", calls=CALLS), [])
+    seen, *alone = reader(calls=True).read(turn(role, "", calls=CALLS), [])
     assert (seen.key, seen.ok) == (key_of(["find", "open"]), False)
+    assert [(one.key, one.ok) for one in alone] == [
+        (key_of(["find"]), True),
+        (key_of(["open"]), False),
+        (TOOLS_KEY, None),
+    ]
+    assert alone[-1].body == {"names": ["find", "open"]}
 
 
 def test_a_sighting_of_calls_holds_no_argument() -> None:
     # Forgetting an episode must leave none of its text in what was read of a later one.
-    (seen,) = reader(calls=True).read(turn("assistant", "", calls=CALLS), [])
+    seen, *_ = reader(calls=True).read(turn("assistant", "", calls=CALLS), [])
     assert seen.body == {"calls": [["e1", 0], ["e1", 1]]}
 
 
@@ -75,7 +82,7 @@ def test_calls_are_not_read_unless_asked_for() -> None:
 
 
 def test_context_is_asked_for_only_with_calls() -> None:
-    assert (reader().context, reader(calls=True).context) == (0, 5)
+    assert (reader().context, reader(calls=True).context) == (0, CONTEXT)
 
 
 def test_each_knob_changes_the_identity() -> None:
@@ -93,3 +100,15 @@ def test_a_record_that_is_no_episode_is_not_read() -> None:
         content=Entity(name="Ana", entity_kind="person"),
     )  # fmt: skip
     assert list(reader(calls=True).read(entity, [])) == []
+
+
+def test_a_sighting_names_the_tools_of_its_own_turn_only() -> None:
+    # Forgetting the earlier turn must leave nothing of it here.
+    before = replace(turn("assistant", "", calls=(ToolCall(name="earlier"),)), id=RecordId("e0"))
+    *_, tools = reader(calls=True).read(turn("assistant", "", calls=CALLS), [before])
+    assert (tools.key, tools.body) == (TOOLS_KEY, {"names": ["find", "open"]})
+
+
+def test_a_note_to_self_leaves_no_sighting() -> None:
+    calls = (ToolCall(name="think", arguments={"thought": "…"}),)
+    assert list(reader(calls=True).read(turn("assistant", "", calls=calls), [])) == []

@@ -91,6 +91,12 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         section="Maintenance",
         summary="Review the procedures that runs have drafted.",
     ),
+    "eval": Entry(
+        module="evaluating",
+        section="Maintenance",
+        summary="Measure what is learnt, on data of your own.",
+        attribute="eval_",
+    ),
     "forget": Entry(
         module="forgetting", section="Care", summary="Erase records and all that only they support."
     ),

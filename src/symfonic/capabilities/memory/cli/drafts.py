@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import click
 
@@ -122,6 +123,47 @@ retire = _decision(
     "retired",
     "Retire a procedure that was approved, or a draft.\n\nIt is recalled no more.",
 )
+
+
+@drafts.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--status", type=click.Choice(["approved", "draft"]), default="approved", show_default=True,
+    help="Which procedures.",
+)  # fmt: skip
+@common(scope_option)
+def export(
+    *, store: str, scope: str, directory: Path, status: Literal["approved", "draft"]
+) -> None:
+    """Write procedures as Agent Skills, a folder with a SKILL.md for each.
+
+    Written are when it applies, the steps and what they rest on; a draft says that nobody has
+    approved it. A folder that was not written by an export, or was changed since, is never
+    replaced. Folders of procedures that are no longer of this status are named, not removed.
+    """
+    from symfonic.capabilities.memory.skills import skills_of, write_skills
+
+    with open_memory(store) as memory:
+        found = memory.procedures(scope=scope, status=status)
+        skills = skills_of([memory.procedure(one.id, scope=scope) for one in found])
+    written = write_skills(skills, directory)
+    if wants_json():
+        emit({
+            "skills": [
+                {"id": skill.procedure, "name": skill.name, "path": str(path)}
+                for skill, path in zip(skills, written.skills, strict=True)
+            ],
+            "stale": [str(path) for path in written.stale],
+        })  # fmt: skip
+        return
+    for path in written.skills:
+        click.echo(f"Wrote {clean(str(path))}")
+    if not skills:
+        click.echo(f"There is no procedure of the status {status} in {scope}: nothing was written.")
+    for path in written.stale:
+        click.echo(
+            f"{clean(str(path))} is of a procedure that is not exported any more: remove it."
+        )
 
 
 def as_plain(record: Record) -> dict[str, Any]:

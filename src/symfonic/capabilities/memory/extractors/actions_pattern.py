@@ -97,6 +97,8 @@ def _stated(sentence: str) -> StatedAction | None:
         word, when = trailing.group("word", "when")
         told = told or word.lower() not in {"when", "if"}
         return _ruled(f"{word} {when}", body[: trailing.start()], told=told, alone=True)
+    if _FOR_ONESELF.match(sentence):
+        return None  # "please transfer me to a person" asks once, however many ask it
     first_person = told and _FIRST_PERSON.match(sentence) is not None
     in_order = _FIRST.match(body) is not None
     if not (told or in_order):
@@ -199,6 +201,7 @@ _TOLD: Final = re.compile(
     re.IGNORECASE,
 )
 _FIRST: Final = re.compile(r"(?:first(?:ly)?|first of all)\b,?\s+", re.IGNORECASE)
+_FOR_ONESELF: Final = re.compile(r"please\b,?\s+(?:just\s+)?[\w-]+\s+(?:me|us)\b", re.IGNORECASE)
 _FIRST_PERSON: Final = re.compile(r"(?:i|we)\b", re.IGNORECASE)
 _SECOND_PERSON: Final = re.compile(r"(?:you|u|ya)\b", re.IGNORECASE)
 _PAST: Final = re.compile(

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from symfonic.capabilities.memory.extractors.actions_pattern import stated_actions
-from symfonic.capabilities.memory.extractors.calls import LONGEST, call_patterns
+from symfonic.capabilities.memory.extractors.calls import (
+    CONTEXT,
+    TOOLS_KEY,
+    call_patterns,
+    tools_of,
+)
 from symfonic.capabilities.memory.records import Episode, Seen
 
 if TYPE_CHECKING:
@@ -14,7 +19,7 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.records import Record
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +43,11 @@ class ProcedureReader:
 
     @property
     def context(self) -> int:
-        """Earlier episodes with calls: the longest pattern may take one call from each."""
-        return LONGEST - 1 if self.use_tool_calls else 0
+        """Earlier episodes with calls, none where calls are not read."""
+        return CONTEXT if self.use_tool_calls else 0
 
     def read(self, episode: Record, before: Sequence[Record]) -> Iterable[Seen]:
-        """One sighting a pattern, stated actions first."""
+        """One sighting a pattern, stated actions first, and one that names the tools."""
         content = episode.content
         if not isinstance(content, Episode) or episode.trust == "marked":
             return
@@ -53,9 +58,13 @@ class ProcedureReader:
                 body = {"trigger": stated.trigger, "steps": list(stated.steps)}
                 yield self._seen(episode, stated.key, ok=None, body=body)
         if self.use_tool_calls and content.calls:
-            for pattern in call_patterns(episode, before):
+            patterns = call_patterns(episode, before)
+            for pattern in patterns:
                 places = [[place, index] for place, index in pattern.places]
                 yield self._seen(episode, pattern.key, ok=pattern.ok, body={"calls": places})
+            if patterns:
+                body = {"names": tools_of(patterns)}
+                yield self._seen(episode, TOOLS_KEY, ok=None, body=body)
 
     def _seen(self, episode: Record, key: str, *, ok: bool | None, body: dict[str, Any]) -> Seen:
         return Seen(

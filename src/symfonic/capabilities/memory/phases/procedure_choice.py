@@ -9,7 +9,7 @@ from symfonic.capabilities.memory.extractors.calls import names_of
 from symfonic.capabilities.memory.phases.procedure_drafts import Support, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from symfonic.capabilities.memory.collaborators import ProcedureRule
     from symfonic.capabilities.memory.phases.procedure_changes import Standing
@@ -25,10 +25,19 @@ class Choice:
 
     chosen: list[str] = field(default_factory=list)
     over_cap: list[str] = field(default_factory=list)
-    contained: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
     decided: list[str] = field(default_factory=list)
     open_drafts: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
+
+
+def promotable(support: Mapping[str, Support], rule: ProcedureRule) -> list[str]:
+    """The patterns with enough support: enough successes, and more of them than failures."""
+    return [
+        key
+        for key, found in support.items()
+        if found.successes >= rule.min_pattern_count and found.successes > found.failures
+    ]
 
 
 def choose(
@@ -36,20 +45,20 @@ def choose(
     standing: Mapping[str, Standing],
     rule: ProcedureRule,
     *,
+    aside: Container[tuple[str, ...]],
     room: int,
 ) -> Choice:
     """Sort the patterns by what becomes of them; at most ``room`` new ones are chosen.
 
-    A pattern inside a longer one that is seen in as many sessions is that longer one.
+    ``aside`` are the runs of calls that say nothing of their own.
     """
     choice = Choice()
-    promotable = [key for key in support if _promotable(support[key], rule)]
-    covered = _inner_runs(promotable, support)
-    for key in sorted(promotable, key=lambda key: (_rank(key, support[key]), key)):
+    enough = promotable(support, rule)
+    for key in sorted(enough, key=lambda key: (_rank(key, support[key]), key)):
         if standing[key].draft is not None:
             continue
-        if (names_of(key), support[key].sessions) in covered:
-            choice.contained.append(key)
+        if names_of(key) in aside:
+            choice.aside.append(key)
         elif not standing[key].admits(support[key]):
             choice.decided.append(key)
         elif len(choice.chosen) < room:
@@ -58,7 +67,7 @@ def choose(
             choice.over_cap.append(key)
     known = {key for key in support if standing[key].draft is not None}
     choice.open_drafts.extend(sorted(known))
-    choice.missed.extend(sorted(support.keys() - known - set(promotable)))
+    choice.missed.extend(sorted(support.keys() - known - set(enough)))
     return choice
 
 
@@ -102,10 +111,6 @@ def notes_on(
             f"{counted(too_old, 'sighting')} older than {rule.recency_days} days did not count"
         )
     return notes
-
-
-def _promotable(support: Support, rule: ProcedureRule) -> bool:
-    return support.successes >= rule.min_pattern_count and support.successes > support.failures
 
 
 def _rank(key: str, support: Support) -> tuple[int, int]:

@@ -7,11 +7,10 @@ that a draft never presents one customer's order number as the rule.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from symfonic.capabilities.memory.extractors.pasted import without_pasted
 from symfonic.capabilities.memory.records import (
     Episode,
     Link,
@@ -22,7 +21,6 @@ from symfonic.capabilities.memory.records import (
     canonical,
     least_trust,
 )
-from symfonic.capabilities.memory.stop_words import STOP_WORDS
 from symfonic.capabilities.memory.strength import base_strength
 
 if TYPE_CHECKING:
@@ -35,18 +33,22 @@ TITLE_CHARACTERS: Final = 120
 TEXT_CHARACTERS: Final = 240
 """A step's words, and an argument's value: enough to recognise it by."""
 
-_REQUEST_WORDS: Final = 4
-_REQUEST_CHARACTERS: Final = 600
-_PUNCTUATION: Final = ".,;:!?()[]\"'"
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]|\Z)")
+_LEAST_DIGITS: Final = 3
+"""Shorter numbers stand in any conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """One time that the steps were done or stated, and the episodes that show it, in order."""
+    """One time that the steps were done or stated, and the episodes that show it, in order.
+
+    ``said`` is what stood in the turns before, where that was looked up.
+    """
 
     steps: tuple[Step, ...]
     episodes: tuple[Record, ...]
     trigger: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,20 +108,21 @@ def draft_of(
     now: datetime,
     half_life_hours: float,
     requests: Sequence[Record] = (),
+    trigger: str = "",
     title: str = "",
     would_change: str | None = None,
 ) -> Record:
     """The draft that ``occurrences``, oldest first, give.
 
-    It is worded as the last of them. ``requests`` are what users asked for before the calls:
-    the words that most of them share say when to make the calls again.
+    It is worded as the last of them. ``requests`` are what users asked for before the calls, and
+    ``trigger`` says so in words.
     """
     last = occurrences[-1]
     title = bounded(title or _title(last), TITLE_CHARACTERS)
     content = Procedure(
         title=title,
-        trigger=last.trigger or asked_about(requests) or title,
-        steps=_shared_steps([each.steps for each in occurrences]),
+        trigger=last.trigger or trigger or title,
+        steps=_without_cases(_shared_steps([each.steps for each in occurrences]), occurrences),
         origin=origin,
         support=support.sessions,
         successes=support.successes,
@@ -191,29 +194,6 @@ def readable(content: Procedure) -> str:
     return "\n".join(lines)
 
 
-def asked_about(requests: Sequence[Record]) -> str:
-    """A trigger from the words that most of the requests share; empty where they share none.
-
-    Sessions vote, not turns. Names and numbers take no part: who asked is no reason to do it again.
-    """
-    by_session: dict[str, set[str]] = {}
-    for request in requests:
-        said = _words(without_pasted(request.text))
-        words = {word for word in said if word not in STOP_WORDS["english"]}
-        by_session.setdefault(request.session or request.id, set()).update(words)
-    votes = Counter(word for words in by_session.values() for word in words)
-    shared = [word for word, count in votes.items() if 2 * count > len(by_session) > 1]
-    chosen = sorted(shared, key=lambda word: (-votes[word], word))[:_REQUEST_WORDS]
-    return f"the user asks about: {', '.join(chosen)}" if chosen else ""
-
-
-def _words(text: str) -> Iterable[str]:
-    for word in text[:_REQUEST_CHARACTERS].split():
-        bare = word.strip(_PUNCTUATION)
-        if len(bare) > 2 and bare.islower() and bare.replace("'", "").isalpha():
-            yield bare
-
-
 def arguments_of(arguments: Plain) -> dict[str, Any]:
     """Arguments by name, long values cut; raw text and lists stand under one name."""
     if not isinstance(arguments, dict):
@@ -257,6 +237,50 @@ def _shared(all_arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         one = given and len(values) == 1
         shared[name] = all_arguments[0][name] if one else f"{{{name}}}"
     return shared
+
+
+def _without_cases(steps: tuple[Step, ...], occurrences: Sequence[Occurrence]) -> tuple[Step, ...]:
+    """The steps with values that were told each time as their argument's name in braces.
+
+    The same customer may have called in every session there is: what all of them share is then
+    theirs and no rule. A value that stood in a third of the conversations before the call was
+    taken from there, and a date is always that of one case.
+    """
+    told = [each.said for each in occurrences if each.said]
+    if not told:
+        return steps
+
+    def is_told(value: Plain) -> bool:
+        return 3 * sum(_stands_in(value, said) for said in told) >= len(told) or _is_date(value)
+
+    return tuple(
+        Step(
+            action=step.action,
+            arguments={
+                name: f"{{{name}}}" if is_told(value) else value
+                for name, value in step.arguments.items()
+            },
+        )
+        for step in steps
+    )
+
+
+def _is_date(value: Plain) -> bool:
+    return isinstance(value, str) and _DATE.match(value) is not None
+
+
+def _stands_in(value: Plain, said: str) -> bool:
+    """Whether a value, or one inside it, is among the words of ``said``, in small letters."""
+    if isinstance(value, dict):
+        return any(_stands_in(inner, said) for inner in value.values())
+    if isinstance(value, list):
+        return any(_stands_in(inner, said) for inner in value)
+    if isinstance(value, bool) or value is None:
+        return False
+    shown = str(value).casefold()
+    if isinstance(value, int | float) and len(shown) < _LEAST_DIGITS:
+        return False
+    return bool(shown) and re.search(rf"(?<!\w){re.escape(shown)}(?!\w)", said) is not None
 
 
 def _cut(value: Plain) -> Plain:

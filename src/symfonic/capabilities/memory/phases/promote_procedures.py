@@ -7,9 +7,10 @@ in which it failed speaks against it. What comes out is a draft with its evidenc
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from symfonic.capabilities.memory.extractors.calls import names_of
+from symfonic.capabilities.memory.extractors.calls import TOOLS_KEY, key_of, names_of
 from symfonic.capabilities.memory.outcome import Declined, Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.phases.procedure_changes import (
@@ -19,7 +20,12 @@ from symfonic.capabilities.memory.phases.procedure_changes import (
     drafts_extended,
     standing_for,
 )
-from symfonic.capabilities.memory.phases.procedure_choice import choose, notes_on
+from symfonic.capabilities.memory.phases.procedure_choice import (
+    Choice,
+    choose,
+    notes_on,
+    promotable,
+)
 from symfonic.capabilities.memory.phases.procedure_drafts import (
     Occurrence,
     Support,
@@ -28,20 +34,36 @@ from symfonic.capabilities.memory.phases.procedure_drafts import (
     places_of,
 )
 from symfonic.capabilities.memory.phases.procedure_proposals import from_proposer
+from symfonic.capabilities.memory.phases.procedure_requests import (
+    requests_in,
+    turns_before,
+    with_said,
+)
+from symfonic.capabilities.memory.phases.procedure_shapes import (
+    Aside,
+    parts_of,
+    runs_around,
+    set_aside,
+)
+from symfonic.capabilities.memory.phases.procedure_triggers import triggers_of
 from symfonic.capabilities.memory.policy import check, window_start
-from symfonic.capabilities.memory.records import Episode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from symfonic.capabilities.memory.changes import Change
     from symfonic.capabilities.memory.collaborators import ProcedureRule, ProposerRule
     from symfonic.capabilities.memory.limits import RunLimits
-    from symfonic.capabilities.memory.records import Plain, Record, Seen, Tally
+    from symfonic.capabilities.memory.records import Plain, Seen, Tally
     from symfonic.capabilities.memory.view import View
 
-_REQUESTS_PER_PATTERN: Final = 50
-_TURNS_BEFORE: Final = 3
+
+_ASIDE_COUNTS: Final[Mapping[Aside, str]] = {
+    "piece": "in_a_longer_one",
+    "variant": "ends_as_another",
+    "look_up": "only_looks_up",
+    "loose": "met_by_chance",
+}
 
 
 def promote_procedures(
@@ -102,14 +124,17 @@ def _episodes_per_pass(limits: RunLimits) -> int:
 def _by_rule(view: View, rule: ProcedureRule) -> Ran:
     identity = rule.reader.identity
     since = window_start(view.now, rule.recency_days * 24)
-    rows = [row for row in view.fresh(identity) if row.kind == "pattern"]
+    rows = [
+        row for row in view.fresh(identity) if row.kind == "pattern" and _may_be_drafted(row.key)
+    ]
     recent = [row for row in rows if row.at >= since]
     keys = sorted({row.key for row in recent})
     tallies = view.tally(identity, keys, since=since)
     support = {key: _support(tally) for key, tally in tallies.items()}
     standing = standing_for(view, support)
-    spent = view.spent.get(PHASE, 0)
-    choice = choose(support, standing, rule, room=max(0, rule.max_drafts_per_run - spent))
+    aside = _aside(view, support, standing, rule)
+    room = max(0, rule.max_drafts_per_run - view.spent.get(PHASE, 0))
+    choice = choose(support, standing, rule, aside=aside, room=room)
 
     changes = _extend(view, choice.open_drafts, standing, support, recent)
     changes += _draft(view, choice.chosen, standing, support, rule)
@@ -122,7 +147,7 @@ def _by_rule(view: View, rule: ProcedureRule) -> Ran:
             "drafted": len(choice.chosen),
             "seen_again": len(choice.open_drafts),
             "not_promoted": len(choice.missed),
-            "in_a_longer_one": len(choice.contained),
+            **_counts_of(choice, aside),
             "decided_before": len(choice.decided),
             "over_draft_cap": len(left),
             "too_old": len(rows) - len(recent),
@@ -130,6 +155,49 @@ def _by_rule(view: View, rule: ProcedureRule) -> Ran:
         notes=tuple(notes_on(choice, support, recent, rule, too_old=len(rows) - len(recent))),
         kept=frozenset(row.episode for row in recent if row.key in left),
     )
+
+
+def _may_be_drafted(key: str) -> bool:
+    """Whether a pattern may be a procedure: one call alone, and which tools there are, are none."""
+    return key != TOOLS_KEY and len(names_of(key)) != 1
+
+
+def _aside(
+    view: View,
+    support: Mapping[str, Support],
+    standing: Mapping[str, Standing],
+    rule: ProcedureRule,
+) -> Mapping[tuple[str, ...], Aside]:
+    """The runs of calls that say nothing of their own, judged by what was ever seen around them."""
+    new = [key for key in promotable(support, rule) if standing[key].draft is None]
+    touched = [run for key in new if (run := names_of(key))]
+    if not touched:
+        return {}
+    since = window_start(view.now, rule.recency_days * 24)
+
+    def tallied(runs: Iterable[tuple[str, ...]]) -> dict[str, Support]:
+        found = view.tally(rule.reader.identity, map(key_of, runs), since=since)
+        return {key: _support(tally) for key, tally in found.items()}
+
+    around = tallied(runs_around(touched, _tools(view, touched, rule)))
+    runs = {names_of(key): around[key].sessions for key in promotable(around, rule)}
+    parts = tallied(parts_of(runs))
+    return set_aside(runs, {names_of(key): found.sessions for key, found in parts.items()})
+
+
+def _tools(view: View, runs: Iterable[tuple[str, ...]], rule: ProcedureRule) -> list[str]:
+    """The tools of these runs, and those that the agent used lately."""
+    since = window_start(view.now, rule.recency_days * 24)
+    most = view.limits.history_per_key
+    used = view.sightings(rule.reader.identity, [TOOLS_KEY], since=since, per_key=most)
+    lately = {name for row in used.get(TOOLS_KEY, ()) for name in row.body["names"]}
+    return sorted(lately.union(*runs))
+
+
+def _counts_of(choice: Choice, aside: Mapping[tuple[str, ...], Aside]) -> dict[str, int]:
+    """How many patterns were set aside, by the reason."""
+    reasons = Counter(aside[names_of(key)] for key in choice.aside)
+    return {name: reasons[reason] for reason, name in _ASIDE_COUNTS.items()}
 
 
 def _support(tally: Tally) -> Support:
@@ -168,12 +236,14 @@ def _draft(
     most = view.limits.history_per_key
     sightings = view.sightings(rule.reader.identity, keys, since=since, per_key=most)
     occurrences = _occurrences(view, [row for rows in sightings.values() for row in rows])
-    requests = _requests(view, occurrences)
+    before = turns_before(view, occurrences)
+    requests = {key: requests_in(found, before) for key, found in occurrences.items()}
+    triggers = triggers_of({key: found for key, found in requests.items() if names_of(key)})
     changes: list[Change] = []
     for key in (key for key in keys if key in occurrences):
         found, stands = occurrences[key], standing[key]
         draft = draft_of(
-            found,
+            [with_said(each, before) for each in found],
             support[key],
             id=view.identify("procedure", stands.key),
             scope=view.scope,
@@ -182,6 +252,7 @@ def _draft(
             now=view.now,
             half_life_hours=view.half_life_hours,
             requests=requests[key],
+            trigger=triggers.get(key, ""),
             would_change=None if stands.decided is None else stands.decided.id,
         )
         episodes = [one for each in found for one in each.episodes]
@@ -200,27 +271,3 @@ def _occurrences(view: View, rows: Sequence[Seen]) -> dict[str, list[Occurrence]
         if occurrence is not None:
             found.setdefault(row.key, []).append(occurrence)
     return found
-
-
-def _requests(
-    view: View, occurrences: Mapping[str, Sequence[Occurrence]]
-) -> dict[str, list[Record]]:
-    """For each pattern of calls, what users said just before it was done."""
-    firsts = {
-        key: [each.episodes[0] for each in found[-_REQUESTS_PER_PATTERN:]] if names_of(key) else []
-        for key, found in occurrences.items()
-    }
-    anchors = {one.id: one for found in firsts.values() for one in found}
-    if not anchors:
-        return {key: [] for key in occurrences}
-    before = view.before(list(anchors.values()), count=_TURNS_BEFORE)
-    said = {i: [turn for turn in turns if _is_request(turn)] for i, turns in before.items()}
-    return {
-        key: list({turn.id: turn for one in found for turn in said.get(one.id, ())}.values())
-        for key, found in firsts.items()
-    }
-
-
-def _is_request(turn: Record) -> bool:
-    content = turn.content
-    return isinstance(content, Episode) and content.role == "user" and bool(turn.text.strip())
