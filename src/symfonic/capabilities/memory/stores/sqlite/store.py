@@ -331,14 +331,36 @@ class SQLiteStore:
         )
 
     def _scour(self) -> tuple[str, ...]:
-        """Drop erased words from the index's segments and the write-ahead log."""
+        """Drop erased words from the index's segments, the pages' free space and the log.
+
+        ``secure_delete`` overwrites what is deleted, but not what a page that was split had held:
+        only a rebuilt file has none of it.
+        """
         with self._lock, translated(self.path):
             self._db.raw.execute("INSERT INTO record_text (record_text) VALUES ('optimize')")
         if self.path == ":memory:":
             return ()
-        return () if self._checkpoint("TRUNCATE") else (
-            "the write-ahead log, which a reader holds; close it and run 'symfonic-memory doctor'",
-        )  # fmt: skip
+        left = []
+        if not self._rebuild():
+            left.append(
+                "free space inside the file, which could not be rebuilt now; run "
+                "'symfonic-memory compact' when nobody uses it"
+            )
+        if not self._checkpoint("TRUNCATE"):
+            left.append(
+                "the write-ahead log, which a reader holds; close it and run "
+                "'symfonic-memory doctor'"
+            )
+        return tuple(left)
+
+    def _rebuild(self) -> bool:
+        """Write the file anew without free space; whether there was room and nobody in the way."""
+        with self._lock:
+            try:
+                self._db.raw.execute("VACUUM")
+            except sqlite3.OperationalError:
+                return False
+        return True
 
     # -- whole scopes and the file
 
