@@ -87,11 +87,13 @@ def test_a_summarizer_that_says_nothing_is_asked_again_another_night() -> None:
     assert later.change_count > 0
 
 
-def test_an_undo_is_not_undone_while_there_is_no_redo() -> None:
+def test_an_undo_is_taken_back_by_a_redo_alone() -> None:
     from symfonic.capabilities.memory.errors import UndoRefused
 
     memory = make_memory(":memory:")
     memory.remember("the spare key", scope="a", now=NOW)
     undone = Maintenance(memory.store, ()).undo(Scope("a"), 1, now=NOW)
-    with pytest.raises(UndoRefused, match="no redo"):
+    with pytest.raises(UndoRefused, match="symfonic-memory redo a#2"):
         memory.undo(undone.run_id, now=NOW)
+    assert memory.redo(undone.run_id, now=NOW).change_count == 1
+    assert memory.stats(scope="a")["visible"] == 1

@@ -82,7 +82,8 @@ def test_statements_of_a_phase_are_bounded_and_do_not_grow_with_what_is_new(
     assert large > 5 * small > 0
     assert not many - few  # no phase asks more often; one whose uses reach nobody asks less
     assert set(few) == {
-        "reading", "link_entities", "strengthen", "summarise", "promote_procedures",
+        "reading", "link_entities", "strengthen", "link_cooccurring", "expire", "summarise",
+        "promote_procedures",
     }  # fmt: skip
     assert max(few.values()) <= MOST
 

@@ -290,7 +290,7 @@ def test_a_second_run_of_a_scope_is_refused_while_the_first_works(
 
     engine = memory.engine(watch=try_again)
     assert len(engine.run(Scope(SCOPE), now=now).passes) == 1
-    assert refused == [SCOPE] * 4
+    assert refused == [SCOPE] * 6
     assert len(other.sleep(scope=SCOPE, now=now).passes) == 1
 
 

@@ -32,7 +32,7 @@ def test_ten_idle_nights_change_nothing(
     worked(memory, log(120), now)
     first = memory.sleep(scope=SCOPE, policy=learning, now=now)
     assert {p.name for run in first.passes for p in run.phases if p.changes} == {
-        "link_entities", "strengthen", "summarise", "promote_procedures",
+        "link_entities", "strengthen", "link_cooccurring", "summarise", "promote_procedures",
     }  # fmt: skip
     before = contents(memory, SCOPE, history=True)
     for night in range(1, 11):
@@ -130,4 +130,8 @@ def test_a_hundred_idle_nights_change_only_what_time_makes_due(
             now=now + timedelta(days=night),
         )  # fmt: skip
         busy += [(night, p.name) for run in report.passes for p in run.phases if p.changes]
-    assert busy == [(1, "summarise")]
+    assert busy[0] == (1, "summarise")
+    assert {phase for _, phase in busy[1:]} == {"expire"}
+    assert (
+        min(night for night, phase in busy if phase == "expire") > 80
+    )  # what one use takes to fade

@@ -244,7 +244,7 @@ def test_one_group_can_be_undone_and_alone_stays_away(
         for row in memory.diff(run)
         if row.change.operation == "add" and row.change.after.get("text") == "Tobias Fenn"
     )
-    memory.undo(run, groups=[group], now=now)
+    memory.undo(run, groups=[group], cascade=True, now=now)
     assert before - entities(memory) == {"Tobias Fenn"}
     memory.sleep(scope=SCOPE, policy=replace(learning, promotion_recency_days=60), now=now + DAY)
     assert before - entities(memory) == {"Tobias Fenn"}

@@ -94,7 +94,10 @@ class _Counting:
         counted = {window: _pairs(members) for window, members in now.items()}
         pairs = {pair for found in counted.values() for pair in found}
         pairs |= {pair for members in before.values() for pair in _pairs(members)}
-        links = self._links({end for pair in pairs for end in pair})
+        ends = {end for pair in pairs for end in pair}
+        links = self._links(ends)
+        there = view.records(ends).keys()  # an undo may have taken one away
+        pairs = {pair for pair in pairs if there >= {*pair}}
         wanted = self._wanted(pairs, counted, sightings, links)
         kept = self._strongest_links(wanted, links, now)
         changes = self._changes(pairs, kept, links)
