@@ -17,6 +17,8 @@
         PhaseFailed                   a phase raised
         ClockRefused                  the stated clock lies before the last run
         UndoRefused                   later changes depend on what is to be undone
+        ReplayDiffers                 a replayed run gives other changes
+        InputLost                     what a run was planned from is gone
         ScopeFailed                   a scope of a worker's round failed
       ReviewError
         DraftAlreadyDecided           approved or rejected before
@@ -127,6 +129,18 @@ class UndoRefused(RunError):
     """Other groups depend on what is to be undone; ``facts['groups']`` names them."""
 
     exit_code = 44
+
+
+class ReplayDiffers(RunError):
+    """A replayed run gives other changes than it did; raised by nothing but an exit code."""
+
+    exit_code = 45
+
+
+class InputLost(RunError):
+    """What a run was planned from is gone, so it cannot be replayed; likewise."""
+
+    exit_code = 46
 
 
 class ScopeFailed(RunError):

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.collaborators import Question, Reader
     from symfonic.capabilities.memory.limits import RunLimits
     from symfonic.capabilities.memory.phase import Phase
+    from symfonic.capabilities.memory.readers import PassReader, ViewReader
     from symfonic.capabilities.memory.records import Plain, Record, RecordId
     from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.scope import Scope
-    from symfonic.capabilities.memory.store import MemoryReader, MemoryStore
+    from symfonic.capabilities.memory.store import MemoryStore
 
 _LOGGER = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -81,7 +82,7 @@ class Gathered:
 
 
 def select(
-    reader: MemoryReader, phases: Sequence[Phase], sleep: Sleep, reading: Gathered
+    reader: PassReader, phases: Sequence[Phase], sleep: Sleep, reading: Gathered
 ) -> dict[str, list[tuple[Record, Sequence[Record]]]]:
     """Take each phase's unread rows, and the episodes its reader is to be shown."""
     unread: dict[str, list[tuple[Record, Sequence[Record]]]] = {}
@@ -197,7 +198,7 @@ def _questions(phase: Phase, view: View) -> list[Question]:
     return list(phase.ask(view))
 
 
-def view_of(reader: MemoryReader, phases: Sequence[Phase], sleep: Sleep, reading: Gathered) -> View:
+def view_of(reader: ViewReader, phases: Sequence[Phase], sleep: Sleep, reading: Gathered) -> View:
     return View(
         reader,
         now=sleep.now,

@@ -107,6 +107,27 @@ class RunReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayReport:
+    """A run planned again from its recorded input.
+
+    ``equal``: the same input gave the same changes. ``different``: ``reason`` says what differs and
+    ``first_difference`` names the first change that does. ``input-gone``: what the run was planned
+    from was forgotten, compacted or never recorded, so nothing can be said.
+    """
+
+    run_id: str
+    outcome: Literal["equal", "different", "input-gone"]
+    reason: str = ""
+    digest: str = ""
+    replayed: str = ""
+    first_difference: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values by field name, for ``--json``."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SleepReport:
     """The passes of one sleep, in order; the last one says what is left.
 

@@ -29,6 +29,7 @@ from symfonic.capabilities.memory.outcome import (
     Ran,
     RunReport,
 )
+from symfonic.capabilities.memory.recording import Recorder
 from symfonic.capabilities.memory.records import HIDDEN_STATES, READABLE_STATES, canonical
 from symfonic.capabilities.memory.store import Commit
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.changes import Change
     from symfonic.capabilities.memory.outcome import Outcome
     from symfonic.capabilities.memory.phase import Phase
+    from symfonic.capabilities.memory.readers import PassReader
     from symfonic.capabilities.memory.records import RecordId
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import MemoryReader, MemoryStore, ScopeState
@@ -67,7 +69,9 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Done:
+class Done:
+    """How one phase of a pass ended, and those of its changes that stand."""
+
     phase: Phase
     outcome: Outcome
     changes: tuple[Change, ...]
@@ -94,16 +98,28 @@ def plan_pass(
 
     Readers and answerers work between snapshots, so that a slow model holds nothing open.
     """
-    reading = Gathered()
+    reading, recorder = Gathered(), Recorder()
     with store.snapshot(scope) as reader:
-        unread = select(reader, phases, sleep, reading)
+        unread = select(recorder.over(reader), phases, sleep, reading)
     read(phases, unread, reading, beat)
     ask(store, scope, phases, sleep, reading, beat)
     with store.snapshot(scope) as reader:
-        view = view_of(reader, phases, sleep, reading)
-        _drop_vanished(view, phases, reading)
-        done = [_propose(phase, view, reader, reading, watch) for phase in phases]
-        return _assemble(reader, view, done, sleep, reading, absent)
+        view, done = propose(recorder.over(reader), phases, sleep, reading, watch)
+        recording = _recording(recorder, phases, sleep, reading, reader.state)
+        return _assemble(reader, view, done, sleep, reading, absent, recording)
+
+
+def propose(
+    reader: PassReader,
+    phases: Sequence[Phase],
+    sleep: Sleep,
+    reading: Gathered,
+    watch: Callable[[str], None],
+) -> tuple[View, list[Done]]:
+    """What each phase proposes, in order; also where a recording answers instead of a store."""
+    view = view_of(reader, phases, sleep, reading)
+    _drop_vanished(view, phases, reading)
+    return view, [_propose(phase, view, reader, reading, watch) for phase in phases]
 
 
 def _drop_vanished(view: View, phases: Sequence[Phase], reading: Gathered) -> None:
@@ -119,10 +135,10 @@ def _drop_vanished(view: View, phases: Sequence[Phase], reading: Gathered) -> No
 def _propose(
     phase: Phase,
     view: View,
-    reader: MemoryReader,
+    reader: PassReader,
     reading: Gathered,
     watch: Callable[[str], None],
-) -> _Done:
+) -> Done:
     """Let one phase propose, drop what a person undid, and fold the rest into the view."""
     watch(phase.name)
     started = time.perf_counter()
@@ -134,10 +150,10 @@ def _propose(
         changes = _standing(phase, outcome, reader)
         view.fold(changes)
     duration = (time.perf_counter() - started) * 1000
-    return _Done(phase=phase, outcome=outcome, changes=changes, duration_ms=duration)
+    return Done(phase=phase, outcome=outcome, changes=changes, duration_ms=duration)
 
 
-def _standing(phase: Phase, ran: Ran, reader: MemoryReader) -> tuple[Change, ...]:
+def _standing(phase: Phase, ran: Ran, reader: PassReader) -> tuple[Change, ...]:
     """The changes without the groups that a person undid or forgot.
 
     A group that was undone comes back only with evidence that arrived later; one about a forgotten
@@ -166,10 +182,11 @@ def _standing(phase: Phase, ran: Ran, reader: MemoryReader) -> tuple[Change, ...
 def _assemble(
     reader: MemoryReader,
     view: View,
-    done: Sequence[_Done],
+    done: Sequence[Done],
     sleep: Sleep,
     reading: Gathered,
     absent: Sequence[Phase],
+    recording: Mapping[str, Any],
 ) -> Plan:
     """Everything the commit writes, and the report of it."""
     state = reader.state
@@ -192,7 +209,7 @@ def _assemble(
         clock=sleep.now,
         changes=changes,
         digest=output_digest(changes),
-        input_digest=view.input_digest(_header(state, done, sleep)),
+        input_digest=view.input_digest(header(state, phases_of(done), sleep)),
         read=view.handed_out,
         done=tuple(cleared),
         seen=(
@@ -207,7 +224,7 @@ def _assemble(
         queue=queue,
         reread=reread,
         reading=prints,
-        recording=_recording(sleep, reading),
+        recording=recording,
     )
     work = bool(reread or queue.keys() & {part.phase.name for part in ran}) or any(
         p.left for p in phases if p.outcome == "ran"
@@ -229,12 +246,21 @@ def _assemble(
     )
 
 
-def _recording(sleep: Sleep, reading: Gathered) -> dict[str, Any]:
-    """What the input consists of besides the rows that were handed out, for a replay."""
+def _recording(
+    recorder: Recorder,
+    phases: Sequence[Phase],
+    sleep: Sleep,
+    reading: Gathered,
+    state: ScopeState,
+) -> dict[str, Any]:
+    """What a replay needs: what the store answered, and what else the pass went by."""
     return {
+        **recorder.packed(),
         "spread_since": sleep.spread_since.isoformat(),
         "spent": dict(sleep.spent),
-        "taken": {name: [row.record for row in rows] for name, rows in reading.taken.items()},
+        "half_life_hours": state.half_life_hours,
+        "phases": [[phase.name, dict(phase.settings)] for phase in phases],
+        "failed": sorted(reading.failed),
         "questions": sorted(reading.answers),
     }
 
@@ -251,7 +277,7 @@ def _reread(
     }
 
 
-def _queue(done: Sequence[_Done], absent: Sequence[Phase]) -> dict[str, tuple[str, ...]]:
+def _queue(done: Sequence[Done], absent: Sequence[Phase]) -> dict[str, tuple[str, ...]]:
     """What this pass writes is unread for a phase that did not end as ``Ran`` after it."""
     queued: dict[str, tuple[str, ...]] = {}
     for phase in absent:
@@ -284,7 +310,12 @@ def _unread_row(change: Change, phase: Phase) -> str | None:
     return None
 
 
-def _header(state: ScopeState, done: Sequence[_Done], sleep: Sleep) -> dict[str, Any]:
+def phases_of(done: Sequence[Done]) -> list[Phase]:
+    """The phases of a pass, in order."""
+    return [part.phase for part in done]
+
+
+def header(state: ScopeState, phases: Sequence[Phase], sleep: Sleep) -> dict[str, Any]:
     """What the input consists of besides rows: settings, limits, clock and salt."""
     return {
         "scope": state.path,
@@ -293,13 +324,13 @@ def _header(state: ScopeState, done: Sequence[_Done], sleep: Sleep) -> dict[str,
         "spread_since": sleep.spread_since.isoformat(),
         "retention": asdict(sleep.retention),
         "limits": asdict(sleep.limits),
-        "phases": [[part.phase.name, dict(part.phase.settings)] for part in done],
+        "phases": [[phase.name, dict(phase.settings)] for phase in phases],
     }
 
 
 def _phase_report(
     reader: MemoryReader,
-    part: _Done,
+    part: Done,
     reading: Gathered,
     reread: Mapping[str, tuple[str, ...]],
 ) -> PhaseReport:

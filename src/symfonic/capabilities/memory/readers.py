@@ -141,8 +141,8 @@ class ViewReader(Protocol):
         ...
 
 
-class PlanReader(Protocol):
-    """What the engine asks besides, while it plans a run."""
+class PassReader(ViewReader, Protocol):
+    """What a pass is planned from: all that a replay has to give back."""
 
     def pending(
         self, phase: str, *, until: datetime, cap: int, without: Sequence[str] = ()
@@ -158,12 +158,16 @@ class PlanReader(Protocol):
         """The state of this scope's rows with these ids, tombstones included."""
         ...
 
-    def answers(self, questions: Sequence[str]) -> dict[str, Plain]:
-        """The stored answers among these questions."""
-        ...
-
     def undone(self, phase: str, ids: Sequence[str]) -> dict[str, int]:
         """Per group id that was undone, the greatest ``seq`` of the evidence it had."""
+        ...
+
+
+class PlanReader(PassReader, Protocol):
+    """What the engine asks besides."""
+
+    def answers(self, questions: Sequence[str]) -> dict[str, Plain]:
+        """The stored answers among these questions."""
         ...
 
     def seen(self, reader: str, episodes: Sequence[str]) -> list[Seen]:
@@ -214,6 +218,13 @@ class JournalReader(Protocol):
 
     def runs(self, *, limit: int) -> list[RunRow]:
         """The latest runs, newest first, without their plans."""
+        ...
+
+    def as_of(self, rows: Sequence[tuple[str, str, int]]) -> dict[tuple[str, str, int], Record]:
+        """Records as they were at these (scope, id, version), as far as the journal still knows.
+
+        Scopes that are not this one or an ancestor of it are left out.
+        """
         ...
 
     def held(self) -> RunRow | None:

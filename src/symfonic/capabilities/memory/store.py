@@ -15,7 +15,6 @@ from symfonic.capabilities.memory.readers import (
     JournalReader,
     PlanReader,
     RecallReader,
-    ViewReader,
 )
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ class Receipt:
     unreachable: tuple[str, ...]
 
 
-class MemoryReader(ViewReader, PlanReader, RecallReader, JournalReader, Protocol):
+class MemoryReader(PlanReader, RecallReader, JournalReader, Protocol):
     """Every query over one snapshot of one scope and, where said, its ancestors."""
 
 

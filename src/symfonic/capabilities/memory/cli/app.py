@@ -85,6 +85,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         module="runs", section="Maintenance", summary="Take back a run, or some of its groups."
     ),
     "redo": Entry(module="runs", section="Maintenance", summary="Take back an undo."),
+    "replay": Entry(module="runs", section="Maintenance", summary="Plan a run again, and compare."),
     "runs": Entry(module="runs", section="Maintenance", summary="List the latest runs of a scope."),
     "drafts": Entry(
         module="drafts",

@@ -23,7 +23,7 @@ from symfonic.capabilities.memory.cli.output import (
     wants_json,
     when,
 )
-from symfonic.capabilities.memory.errors import UndoRefused
+from symfonic.capabilities.memory.errors import InputLost, ReplayDiffers, UndoRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -145,6 +145,32 @@ def redo(*, store: str, scope: str | None, run: str, now: datetime | None) -> No
     else:
         brought = count(report.change_count, "change")
         console().print(f"Redone: {name}, by {report.run_id} ({brought} brought back).")
+
+
+@click.command()
+@_RUN
+@common(optional_scope_option)
+def replay(*, store: str, scope: str | None, run: str) -> None:
+    """Plan a run again, and compare.
+
+    The input is what the run was planned from then. Nothing is written and no model is asked. The
+    answer is 'equal', 'different' with the first change that differs, or 'input-gone' where
+    something was forgotten or compacted since. The exit code is 0 for equal, 45 for different and
+    46 for input-gone.
+    """
+    name = run_name(run, scope)
+    with open_memory(store) as memory:
+        report = memory.replay(name)
+    if wants_json():
+        emit(report.as_dict())
+    else:
+        out = console()
+        out.print(f"{name}: {report.outcome}.")
+        for line in (report.reason, report.first_difference):
+            if line:
+                out.print(line)
+    codes = {"equal": 0, "different": ReplayDiffers.exit_code, "input-gone": InputLost.exit_code}
+    click.get_current_context().exit(codes[report.outcome])
 
 
 @click.command()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symfonic.capabilities.memory.compose import compose_collaborators
 from symfonic.capabilities.memory.errors import InputError
@@ -10,20 +11,26 @@ from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.maintenance import Maintenance, SleepKind, run_id
 from symfonic.capabilities.memory.operations.core import Operations, split_run_id, stated
 from symfonic.capabilities.memory.policy import LearningPolicy
+from symfonic.capabilities.memory.replay import replay
+from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.roster import consolidation_phases
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.settings import report_facts
+from symfonic.capabilities.memory.stand_ins import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
-    from typing import Any
 
     from symfonic.capabilities.memory.changes import Change
-    from symfonic.capabilities.memory.outcome import RunReport, SleepReport
+    from symfonic.capabilities.memory.outcome import ReplayReport, RunReport, SleepReport
     from symfonic.capabilities.memory.records import Record, RecordId
-    from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.store import JournalRow, RunRow
+
+
+def _fields(value: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings that are fields of a value."""
+    return {one.name: settings[one.name] for one in fields(value) if one.name in settings}
 
 
 class RunOptions(TypedDict, total=False):
@@ -127,6 +134,29 @@ class RunOperations(Operations):
         scope, number = split_run_id(run)
         self.flush_uses()
         return Maintenance(self.store, (), clock=self._now).redo(scope, number, now=stated(now))
+
+    def replay(self, run: str, *, given: Mapping[str, Any] | None = None) -> ReplayReport:
+        """Plan a committed run again from its recorded input, and hold it against what it did.
+
+        It writes nothing. The run's own settings are used. A model that the run had been given need
+        not be: what it found and answered is kept. Raises ``InputError``.
+        """
+        scope, number = split_run_id(run)
+        with self.store.snapshot(scope) as reader:
+            row = reader.run(number)
+            values = row.report.get("settings") or {}
+            policy = LearningPolicy(**_fields(LearningPolicy, values))
+            stood_in = stand_ins(row.plan.get("phases", ()))
+            collaborators = compose_collaborators(policy, **{**stood_in, **(given or {})})
+            phases = consolidation_phases(**policy.as_phase_kwargs(), collaborators=collaborators)
+            own = {"promote_procedures"}
+            if policy.entity_linker_extractor_kind == "regex":
+                own.add("link_entities")
+            return replay(
+                reader, number, phases,
+                retention=RetentionPolicy(**_fields(RetentionPolicy, values)),
+                limits=RunLimits(**_fields(RunLimits, values)), pure=frozenset(own),
+            )  # fmt: skip
 
     def undo_all(self, first: str, last: str, *, now: datetime | None = None) -> list[RunReport]:
         """Take back every run from ``last`` down to ``first``: a whole sleep, say.

@@ -155,8 +155,8 @@ def encode_plan(commit: Commit) -> dict[str, Any]:
 
 
 def recorded_input(commit: Commit) -> str:
-    """What a committed run keeps of its input: the rows it was planned from, by version."""
-    return canonical({**commit.recording, "read": [list(row) for row in commit.read]})
+    """What a committed run keeps of its input: what a replay needs."""
+    return canonical(dict(commit.recording))
 
 
 def _insert_run(

@@ -655,6 +655,15 @@ SELECT number, scope, kind, status, clock, input_digest, output_digest, settings
        compacted
 FROM run WHERE scope = :scope AND number = :number;
 
+-- name: record_history
+-- What records were before each edit or removal, the latest first.
+SELECT c.first, c.operation, c.from_version, c.before FROM json_each(:ids) AS i
+CROSS JOIN change AS c INDEXED BY change_first ON c.scope = :scope AND c.first = i.value
+CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+WHERE c.relation = 'record' AND c.from_version IS NOT NULL
+  AND n.status IN ('committed', 'undone')
+ORDER BY c.first, c.from_version DESC;
+
 -- name: held_run
 -- The plan that waits for a person.
 SELECT number, scope, kind, status, clock, input_digest, output_digest, settings, report, input,

@@ -29,6 +29,7 @@ from symfonic.capabilities.memory.stores.sqlite.rows import (
     to_run,
     to_seen,
 )
+from symfonic.capabilities.memory.stores.sqlite.versions import records_as_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -386,6 +387,14 @@ class SQLiteReader:
     def runs(self, *, limit: int) -> list[RunRow]:
         bound = {"scope": self._path, "count": min(limit, LARGEST)}
         return [to_run(row) for row in self._db.rows("list_runs", bound)]
+
+    def as_of(self, rows: Sequence[tuple[str, str, int]]) -> dict[tuple[str, str, int], Record]:
+        found: dict[tuple[str, str, int], Record] = {}
+        for scope in self._order:
+            wanted = [(i, version) for path, i, version in rows if path == scope]
+            for record in records_as_of(self._db, scope, wanted):
+                found[scope, record.id, record.version] = record
+        return found
 
     def held(self) -> RunRow | None:
         row = self._db.execute("held_run", {"scope": self._path}).fetchone()

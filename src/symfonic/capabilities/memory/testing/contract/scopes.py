@@ -97,6 +97,9 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "all_records": lambda r, _, __: r.all_records(),
     "run": lambda r, _, __: [r.run(n).scope for n in (1, 2)],
     "held": lambda r, _, __: r.held(),
+    "as_of": lambda r, ids, _: r.as_of(
+        [(scope.path, i, n) for scope in SCOPES for i in ids for n in range(9)]
+    ),
     "runs": lambda r, _, __: r.runs(limit=100),
     "journal": lambda r, _, __: [r.journal(n) for n in (1, 2)],
     "dependents": lambda r, _, __: r.dependents(1, [str(SETUP)]),
@@ -104,7 +107,7 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
 }
 """A call of every method of the reader, asking for everything that there is in all scopes."""
 
-OF_ANCESTORS_TOO = {"visible_salts", "records", "search", "neighbours"}
+OF_ANCESTORS_TOO = {"visible_salts", "records", "search", "neighbours", "as_of"}
 """What also answers with an ancestor's rows; all else is about the reader's own scope."""
 
 
@@ -188,7 +191,7 @@ class ScopeContract(ContractBase):
     """Isolation, for every method of the reader."""
 
     def test_every_lookup_is_asked_here(self) -> None:
-        lookups = {n for part in MemoryReader.__mro__[1:5] for n in vars(part) if n[0] != "_"}
+        lookups = {n for part in MemoryReader.__mro__[1:-2] for n in vars(part) if n[0] != "_"}
         assert set(ASK) == lookups
 
     @pytest.mark.parametrize("lookup", sorted(ASK))
