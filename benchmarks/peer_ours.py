@@ -77,9 +77,10 @@ def night(path: Path) -> dict[str, Any]:
     """The run, and what its own report says of every phase, summed over its passes."""
     with Memory.open(path) as memory:
         before = _counts(memory)
-        engine = memory.maintenance(measure.NIGHT, limits=RunLimits())
         began = times()
-        report = memory.run_maintenance(engine, scope=measure.SCOPE, now=_evening())
+        report = memory.sleep(
+            scope=measure.SCOPE, policy=measure.NIGHT, limits=RunLimits(), now=_evening()
+        )
         ended = times()
     phases: dict[str, dict[str, Any]] = {}
     for run in report.passes:

@@ -161,12 +161,12 @@ def test_a_replay_writes_nothing(
 def test_a_recording_holds_no_text(
     memory: Memory, log: Log, now: datetime, learning: LearningPolicy
 ) -> None:
-    from base64 import b85decode
+    from base64 import b64decode
     from zlib import decompress
 
     nights(memory, log, now, learning)
     for number in outcomes(memory):
         kept = memory.run(f"{SCOPE}#{number}").plan
-        plain = decompress(b85decode(kept["calls"])).decode().lower()
+        plain = decompress(b64decode(kept["calls"])).decode().lower()
         assert not [w for w in ("oakes", "kiln", "glaze", "s0", "find_order") if f'"{w}' in plain]
         assert "oakes" not in plain

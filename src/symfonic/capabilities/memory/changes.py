@@ -16,6 +16,7 @@ from symfonic.capabilities.memory.records import (
     LinkKind,
     Record,
     RecordId,
+    State,
     Use,
     canonical,
     rounded,
@@ -94,6 +95,14 @@ def edit_record(group: Group, before: Record, after: Record, reason: str) -> Cha
     return Change(
         group=group, operation="edit", table="record", row=(before.id,),
         after=changed, reason=reason,
+    )  # fmt: skip
+
+
+def set_state(group: Group, record: Record, state: State, reason: str) -> Change:
+    """Another state of a record, and nothing else of it."""
+    return Change(
+        group=group, operation="edit", table="record", row=(record.id,),
+        after={"state": state}, reason=reason,
     )  # fmt: skip
 
 

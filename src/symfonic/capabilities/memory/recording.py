@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from base64 import b85decode, b85encode
+from base64 import b64decode, b64encode
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 """The shape of a recording; one of another shape cannot be replayed."""
 
+_LEVEL: Final = 1
+"""How hard the recording is compressed: harder saves a tenth and takes four times as long."""
+
 RowName = tuple[str, str, int]
 """A record as it once was: its scope, id and version."""
 
@@ -72,11 +75,13 @@ class Recorder:
 
     def packed(self) -> dict[str, Any]:
         """The recording as plain values, compressed."""
-        names = list(self._names)
         rows = [[self.name(scope), self.name(i), version] for scope, i, version in self._rows]
         names = list(self._names)
         plain = canonical({"names": names, "rows": rows, "calls": self._calls})
-        return {"format": FORMAT, "calls": b85encode(zlib.compress(plain.encode())).decode()}
+        return {
+            "format": FORMAT,
+            "calls": b64encode(zlib.compress(plain.encode(), _LEVEL)).decode(),
+        }
 
     def name(self, text: str) -> int:
         """The number of an id."""
@@ -268,7 +273,7 @@ class Recorded:
         if packed.get("format") != FORMAT:
             message = "its input was recorded by another release"
             raise InputGone(message)
-        plain = json.loads(zlib.decompress(b85decode(packed["calls"])))
+        plain = json.loads(zlib.decompress(b64decode(packed["calls"])))
         self._names: list[str] = plain["names"]
         self._calls: list[list[Any]] = plain["calls"]
         self._next = 0

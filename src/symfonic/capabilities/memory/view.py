@@ -291,7 +291,8 @@ class View:
             folded = self._links.get(key, link)
             if folded is not None:
                 window = (row.session, row.position // WINDOW_LENGTH)
-                found.setdefault(window, []).append(replace(row, link=folded))
+                same = row if folded is link else replace(row, link=folded)
+                found.setdefault(window, []).append(same)
         known = set(wanted)
         for key, folded in self._links.items():
             if folded is None or folded.kind != "mentions" or key in seen:
@@ -336,8 +337,8 @@ class View:
         found = self._reader.shared_windows(reader, asked, without=left_out, most=most)
         self._note(
             "shared_windows",
-            [reader, str(most), *(part for pair in asked for part in pair)],
-            [[list(pair), found[pair]] for pair in sorted(found)],
+            [reader, str(most)],  # the pairs follow from what was handed out before
+            [found[pair] for pair in asked],
         )
         return found
 

@@ -8,11 +8,10 @@ remain evidence.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from symfonic.capabilities.memory.changes import Group, edit_record
+from symfonic.capabilities.memory.changes import Group, set_state
 from symfonic.capabilities.memory.outcome import Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.policy import window_start
@@ -48,7 +47,7 @@ def _propose(view: View) -> Ran:
         looked_at += total
         due = [record for record in found if rule.name != "weak" or _is_weak(view, record)]
         counts[rule.name] = len(due)
-        changes += [change for record in due if (change := _archived(view, rule, record))]
+        changes += [_archived(view, rule, record) for record in due]
     return Ran(
         changes=tuple(changes),
         looked_at=looked_at,
@@ -78,11 +77,9 @@ def _is_weak(view: View, record: Record) -> bool:
     return now < view.retention.archive_threshold
 
 
-def _archived(view: View, rule: ExpiryRule, record: Record) -> Change | None:
+def _archived(view: View, rule: ExpiryRule, record: Record) -> Change:
     group = Group(phase=NAME, kind="archive", id=record.id)
-    return edit_record(
-        group, record, replace(record, state="archived"), _reason(view, rule, record)
-    )
+    return set_state(group, record, "archived", _reason(view, rule, record))
 
 
 def _reason(view: View, rule: ExpiryRule, record: Record) -> str:

@@ -20,7 +20,7 @@ from symfonic.capabilities.memory.changes import (
     Group,
     add_link,
     add_record,
-    edit_record,
+    set_state,
 )
 from symfonic.capabilities.memory.collaborators import Question
 from symfonic.capabilities.memory.extractors.extractive import (
@@ -212,11 +212,8 @@ def _condense(view: View, batch: list[Record], text: str, method: str) -> list[C
     for episode in batch:
         link = Link(source=summary_id, kind="summarises", target=episode.id, at=episode.at)
         changes.append(add_link(group, link, "The summary stands on this turn."))
-    edits = (
-        edit_record(group, episode, replace(episode, state="condensed"), "Recall still finds it.")
-        for episode in batch
-    )
-    return [*changes, *filter(None, edits)]
+    edits = [set_state(group, e, "condensed", "Recall still finds it.") for e in batch]
+    return [*changes, *edits]
 
 
 def _digest(value: object) -> str:

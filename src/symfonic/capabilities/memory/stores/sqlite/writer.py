@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.stores.sqlite.connection import Connection
 
 
+_AT_ONCE = 500
+"""How many rows go to SQLite in one call."""
+
+
 class Writer:
     """Applies changes and remembers what stood there before each."""
 
@@ -43,6 +47,8 @@ class Writer:
         self._rows: dict[str, tuple[int, int, Columns]] = {}
         self._links: dict[tuple[Any, ...], tuple[int, int, int]] = {}
         self._uses: dict[tuple[Any, ...], tuple[float, float]] = {}
+        self._statement = ""
+        self._waiting: list[dict[str, Any]] = []
 
     def apply(self, changes: Sequence[Change]) -> None:
         """Every change in order, the before-images loaded in three statements first."""
@@ -62,6 +68,21 @@ class Writer:
                     self._write_link(change)
                 case _:
                     self._write_use(change)
+            if len(self._waiting) >= _AT_ONCE:
+                self._write_waiting()
+        self._write_waiting()
+
+    def _later(self, statement: str, bound: dict[str, Any]) -> None:
+        """Run a statement together with those of its kind that follow it, in one call."""
+        if self._waiting and self._statement != statement:
+            self._write_waiting()
+        self._statement = statement
+        self._waiting.append(bound)
+
+    def _write_waiting(self) -> None:
+        if self._waiting:
+            self.db.executemany(self._statement, self._waiting)
+            self._waiting = []
 
     def journal(self, number: int, changes: Sequence[Change]) -> None:
         """A journal row for each change, with its before-image."""
@@ -96,6 +117,7 @@ class Writer:
             raise StaleWrite(f"The record {i} is already there. Plan again.", rows=(i,))
         columns = {name: change.after[name] for name in COLUMNS}
         self._check_approval(i, None, columns)
+        self._write_waiting()
         self.db.execute(
             "insert_record",
             {"row": row, "scope": self.path, "id": i, "version": self.counter,
@@ -116,10 +138,11 @@ class Writer:
         self._check_approval(i, columns["status"], merged)
         bound = {"scope": self.path, "id": i, "version": self.counter}
         if set(change.after) == {"strength"}:
-            self.db.execute("update_strength", {**bound, "strength": merged["strength"]})
+            self._later("update_strength", {**bound, "strength": merged["strength"]})
         elif set(change.after) == {"state"}:
-            self.db.execute("update_state", {**bound, "state": merged["state"]})
+            self._later("update_state", {**bound, "state": merged["state"]})
         else:
+            self._write_waiting()
             self.db.execute("update_record", {**bound, **merged})
         if "text" in change.after or ("body" in change.after and merged["kind"] == "episode"):
             reindex_record(self.db, self.path, i, *_words(merged))
@@ -132,6 +155,7 @@ class Writer:
         if i not in self._rows:
             raise StaleWrite(f"The record {i} is gone already.", rows=(i,))
         version, _, columns = self._rows.pop(i)
+        self._write_waiting()
         self.db.execute("delete_text", (row_number(self.db, self.path, i),))
         self.db.execute("delete_record", {"scope": self.path, "id": i})
         phases = array([r[0] for r in self.db.rows("pending_phases", {"scope": self.path})])
@@ -150,10 +174,10 @@ class Writer:
         else:
             self._before.append((old[2], {"count": old[0], "at": old[1]}))
         if change.operation == "remove":
-            self.db.execute("delete_link", bound)
+            self._later("delete_link", bound)
             return
         count, at = change.after["count"], change.after["at"]
-        self.db.execute("upsert_link", {**bound, "count": count, "at": at, "version": self.counter})
+        self._later("upsert_link", {**bound, "count": count, "at": at, "version": self.counter})
         self._links[change.row] = (count, at, self.counter)  # type: ignore[assignment]
 
     def _write_use(self, change: Change) -> None:
