@@ -61,14 +61,14 @@ def event_of(record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
 
 
 @contextmanager
-def logged_to(stream: TextIO, *, format: str) -> Iterator[None]:
+def logged_to(stream: TextIO, *, format: str, level: int | str = logging.INFO) -> Iterator[None]:
     """Write this package's events to a stream, in one of :data:`FORMATS`, and nowhere else."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(EventFormatter(as_json=format == "json"))
     logger = logging.getLogger(PACKAGE)
     before = logger.handlers, logger.level, logger.propagate
     logger.handlers, logger.propagate = [handler], False
-    logger.setLevel(logging.INFO)
+    logger.setLevel(level)
     try:
         yield
     finally:
