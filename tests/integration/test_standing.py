@@ -275,3 +275,23 @@ def test_an_undo_is_refused_naming_what_builds_on_it_and_goes_in_the_right_order
     memory.undo(first, now=now + DAY)
     assert entities(memory) == set()
     assert memory.store.check() == []
+
+
+def test_forgotten_summary_is_not_proposed_again_and_its_sources_are_still_recalled(
+    memory: Memory, now: datetime, log: Callable[[int], list[dict[str, Any]]],
+    learning: LearningPolicy,
+) -> None:  # fmt: skip
+    memory.ingest(log(120), scope=SCOPE, now=now)
+    run = memory.sleep(scope=SCOPE, policy=learning, now=now).passes[0].run_id
+    summary = next(
+        str(row.change.row[0])
+        for row in memory.diff(run)
+        if row.change.operation == "add" and row.change.after.get("kind") == "summary"
+    )
+    memory.forget([summary], scope=SCOPE)
+    night = memory.sleep(scope=SCOPE, policy=learning, now=now + DAY)
+    (summarise,) = [p for p in night.passes[0].phases if p.name == "summarise"]
+    assert (summarise.dropped, summarise.changes) == (0, 0)
+    states = memory.stats(scope=SCOPE)["records"]
+    assert states["episode"]["condensed"] > 0
+    assert memory.recall("tile order", scope=SCOPE, now=now).items

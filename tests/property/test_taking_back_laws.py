@@ -95,6 +95,8 @@ class TakingBack(RuleBasedStateMachine):
     def night(self) -> None:
         self.day += 1
         self.memory.sleep(scope=SCOPE, policy=EAGER, now=self.now)
+        again = self.memory.sleep(scope=SCOPE, policy=EAGER, now=self.now)
+        assert again.change_count == 0
 
     @rule(word=st.sampled_from((*WORDS, *NAMES)))
     def ask(self, word: str) -> None:

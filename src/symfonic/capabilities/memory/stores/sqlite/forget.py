@@ -66,8 +66,9 @@ def erase(
             done.removed.append(record.id)
         else:
             _rebuild(db, path, record, support[record.id], done)
+    # The sources of a forgotten summary stay condensed: released, they would be summed up in the
+    # same words the next night, and what is forgotten stays so.
     for record in gone.values():
-        _release_sources(db, path, record, set(gone), done)
         _drop(db, path, record, done, tombstone=True)
         done.forgotten.append(record.id)
     _drop_questions(db, path, [*done.forgotten, *done.removed], done)
