@@ -32,6 +32,7 @@ from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.store import Commit, Turn
 from symfonic.capabilities.memory.stores.sqlite.store import SQLiteStore
 from symfonic.capabilities.memory.strength import record_strength
+from symfonic.capabilities.memory.taking_back import plan_redo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -382,6 +383,9 @@ def test_a_cascade_over_an_approval_comes_back_as_a_draft_that_a_person_decides(
     assert change is not None
     decision = keep(store, change, kind="user")
     taken = undo(store, number, cascade=True)
+    with store.snapshot(SCOPE) as reader:
+        (note,) = plan_redo(reader, number).notes
+    assert note == f"the approval of {draft.id} is not redone: decide on its draft again"
     redo(store, number)
     assert contents(store) == drafted
     assert status(store, number, decision, taken) == ["committed", "undone", "committed"]

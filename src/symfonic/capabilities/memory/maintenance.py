@@ -345,7 +345,8 @@ class Maintenance:
             restores=taken.restores,
         )  # fmt: skip
         report = describe(
-            commit, (), run_id="", scope=scope.path, status="committed", notes=(note,),
+            commit, (), run_id="", scope=scope.path, status="committed",
+            notes=(note, *taken.notes),
             **self.facts, duration_ms=round((time.perf_counter() - started) * 1000, 3),
         )  # fmt: skip
         run = self.store.commit(scope, self._with_report(commit, report), lease=lease)

@@ -28,13 +28,15 @@ _SHOWN = 5
 class TakenBack:
     """The changes that take something back, the rows they were planned from, and what it was.
 
-    ``undoes`` are (run, group) pairs and ``restores`` the undo that a redo takes back.
+    ``undoes`` are (run, group) pairs and ``restores`` the undo that a redo takes back. ``notes``
+    say what is left as it is, and why.
     """
 
     changes: tuple[Change, ...]
     read: tuple[tuple[str | int, ...], ...]
     undoes: tuple[tuple[int, str], ...]
     restores: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def runs(self) -> list[int]:
@@ -96,7 +98,11 @@ def plan_redo(reader: MemoryReader, number: int) -> TakenBack:
     if later:
         raise _refused(path, undo, sorted(later), verb="redone")
     check_as_left(reader, undo, rows)
-    return _taken_back(reader, rows, undoes=groups, restores=undo)
+    notes = tuple(
+        f"the approval of {row.change.row[0]} is not redone: decide on its draft again"
+        for _, row in sorted(approved.items())
+    )
+    return _taken_back(reader, rows, undoes=groups, restores=undo, notes=notes)
 
 
 def _taken_back(
@@ -105,6 +111,7 @@ def _taken_back(
     *,
     undoes: Iterable[tuple[int, str]],
     restores: int | None = None,
+    notes: tuple[str, ...] = (),
 ) -> TakenBack:
     changes = tuple(inverse(reader, rows))
     there = {record.id: record for record in reader.records([str(c.row[0]) for c in changes])}
@@ -114,6 +121,7 @@ def _taken_back(
         read=tuple((i, there[i].version) for i in sorted(there) if there[i].scope == own),
         undoes=tuple(sorted(undoes)),
         restores=restores,
+        notes=notes,
     )
 
 

@@ -145,6 +145,8 @@ def redo(*, store: str, scope: str | None, run: str, now: datetime | None) -> No
     else:
         brought = count(report.change_count, "change")
         console().print(f"Redone: {name}, by {report.run_id} ({brought} brought back).")
+        for note in report.notes[1:]:
+            console().print(f"note: {note}")
 
 
 @click.command()
