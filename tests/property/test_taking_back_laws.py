@@ -165,6 +165,15 @@ class TakingBack(RuleBasedStateMachine):
             self.forgotten.add(chosen)
 
     @rule()
+    def replay(self) -> None:
+        for run in self.memory.runs(scope=SCOPE):
+            if run.kind == "deep":
+                found = self.memory.replay(run.report["run_id"])
+                event(f"a run replayed {found.outcome}")
+                gone = found.outcome == "input-gone" and self.forgotten
+                assert gone or found.outcome == "equal", found
+
+    @rule()
     def move(self) -> None:
         """Into another store, and on from there."""
         exported = [canonical(row) for row in self.memory.export(scope=SCOPE)]
