@@ -347,3 +347,66 @@ def test_a_history_that_repeats_itself_does_not_bring_back_what_was_forgotten_of
         found = memory.add_turn(sent, scope=SCOPE, session="s", now=LATER)
         assert (found.added, found.known, found.forgotten) == (new, 6 - len(gone), len(gone))
     memory.close()
+
+
+def met(memory: Memory, *sessions: str) -> None:
+    """A session each in which two names are spoken of together."""
+    for day, session in enumerate(sessions, 1):
+        turns = [
+            {"id": f"{session}{n}", "session": session, "position": n, "role": "user",
+             "text": f"This morning {name} asked me about the kiln.",
+             "at": f"2026-02-{day:02}T1{n}:00:00Z"}
+            for n, name in enumerate(("Marguerite Oakes", "Tobias Fenn"))
+        ]  # fmt: skip
+        memory.ingest(turns, scope=SCOPE, now=LATER)
+
+
+def links_of(memory: Memory) -> list[tuple[str, int]]:
+    """Kind and count of the links that say who is spoken of together."""
+    rows = [row for row in memory.export(scope=SCOPE) if row["table"] == "link"]
+    return [(r["kind"], r["count"]) for r in rows if r["kind"] == "co_occurred"]
+
+
+def test_forgetting_a_session_recounts_who_is_spoken_of_together(path: Path) -> None:
+    with make_memory(path) as memory, make_memory() as never:
+        met(memory, "monday", "tuesday", "wednesday")
+        met(never, "monday", "tuesday")
+        for one in (memory, never):
+            one.sleep(scope=SCOPE, policy=POLICY, now=LATER)
+        assert links_of(memory) == [("co_occurred", 3)]
+        memory.forget(memory.find_forgettable(scope=SCOPE, session="wednesday"), scope=SCOPE)
+        assert links_of(memory) == links_of(never) == [("co_occurred", 2)]
+        assert_gone(path, ("wednesday",))
+        memory.sleep(scope=SCOPE, policy=POLICY, now=LATER)
+        assert links_of(memory) == links_of(never)
+        memory.forget(memory.find_forgettable(scope=SCOPE, session="tuesday"), scope=SCOPE)
+        assert links_of(memory) == []
+        assert memory.sleep(scope=SCOPE, policy=POLICY, now=LATER).failed == ()
+        assert links_of(memory) == []
+
+
+def test_a_forgotten_turn_takes_its_window_s_pair_until_another_turn_says_it_again(
+    path: Path,
+) -> None:
+    with make_memory(path) as memory:
+        met(memory, "monday", "tuesday")
+        again = {
+            "id": "again",
+            "session": "tuesday",
+            "position": 5,
+            "role": "user",
+            "text": "Then Tobias Fenn came back about the kiln.",
+            "at": "2026-02-02T15:00:00Z",
+        }
+        memory.ingest([again], scope=SCOPE, now=LATER)
+        memory.sleep(scope=SCOPE, policy=POLICY, now=LATER)
+        assert links_of(memory) == [("co_occurred", 2)]
+        (found,) = memory.recall(
+            "Then Tobias Fenn came back", scope=SCOPE, now=LATER, limit=1, kinds=["episode"]
+        ).items
+        memory.forget([found.id], scope=SCOPE)
+        assert links_of(memory) == []
+        assert memory.stats(scope=SCOPE)["pending"]["link_cooccurring"] == 2
+        memory.sleep(scope=SCOPE, policy=POLICY, now=LATER)
+        assert links_of(memory) == [("co_occurred", 2)]
+        assert memory.store.check() == []

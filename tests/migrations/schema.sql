@@ -173,5 +173,5 @@ CREATE INDEX seen_key ON seen (scope, reader, key, at, episode, session, score, 
 CREATE INDEX seen_member ON seen (scope, reader, key, at, session, "window")
 WHERE "window" IS NOT NULL;
 
-CREATE INDEX seen_window ON seen (scope, reader, session, "window", key)
+CREATE INDEX seen_window ON seen (scope, reader, session, "window", key, at)
 WHERE "window" IS NOT NULL;

@@ -44,11 +44,12 @@ EXEMPT = {
 
 STEPPING = {
     "pending_phases": "takes one step in the index for each phase, of which there are a handful",
+    "window_readers": "takes one step in the index for each reader, of which there is one or two",
 }
 """Statements whose plan names the scope alone and which nevertheless read one row."""
 
 _INTERMEDIATE = re.compile(
-    r"SCAN (\(subquery-\d+\)|phases|found|ends|one|due|CONSTANT ROW|\d+ CONSTANT ROWS?)$"
+    r"SCAN (\(subquery-\d+\)|phases|readers|found|ends|one|due|CONSTANT ROW|\d+ CONSTANT ROWS?)$"
 )
 """Results of the statement itself, which it limited before."""
 

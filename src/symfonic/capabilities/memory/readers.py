@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         PendingRow,
         RunRow,
         ScopeState,
+        Shared,
         Sighting,
         Window,
     )
@@ -115,8 +116,11 @@ class ViewReader(Protocol):
         *,
         without: Sequence[Window],
         most: int,
-    ) -> dict[tuple[str, str], int]:
-        """In how many kept windows both keys stand, of the rarer one's newest ``most``."""
+    ) -> dict[tuple[str, str], Shared]:
+        """In how many kept windows both keys stand, of the rarer one's newest ``most``.
+
+        A pair without one is left out.
+        """
         ...  # fmt: skip
 
     def window_counts(

@@ -28,7 +28,7 @@ from symfonic.capabilities.memory.records import (
     from_microseconds,
     to_microseconds,
 )
-from symfonic.capabilities.memory.store import PendingRow, Sighting
+from symfonic.capabilities.memory.store import PendingRow, Shared, Sighting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -209,9 +209,13 @@ class Recording:
         *,
         without: Sequence[Window],
         most: int,
-    ) -> dict[tuple[str, str], int]:
+    ) -> dict[tuple[str, str], Shared]:
         found = self._reader.shared_windows(reader, pairs, without=without, most=most)
-        self._to.note("shared_windows", [found.get(pair, 0) for pair in pairs])
+        answer = [
+            [found[pair].count, to_microseconds(found[pair].at)] if pair in found else 0
+            for pair in pairs
+        ]
+        self._to.note("shared_windows", answer)
         return found
 
     def window_counts(
@@ -391,11 +395,15 @@ class Recorded:
         *,
         without: Sequence[Window],
         most: int,
-    ) -> dict[tuple[str, str], int]:
+    ) -> dict[tuple[str, str], Shared]:
         counts = self._answer("shared_windows")
         if len(counts) != len(pairs):
             raise Diverged
-        return dict(zip(pairs, counts, strict=True))
+        return {
+            pair: Shared(count=found[0], at=from_microseconds(found[1]))
+            for pair, found in zip(pairs, counts, strict=True)
+            if found
+        }
 
     def window_counts(
         self, reader: str, keys: Sequence[str], *, without: Sequence[Window], most: int

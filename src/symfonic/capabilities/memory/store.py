@@ -9,7 +9,7 @@ statement each. Rows of other scopes are never returned, whatever ids are asked 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from symfonic.capabilities.memory.readers import (
     JournalReader,
@@ -140,6 +140,9 @@ class Subscription:
 Window: TypeAlias = tuple[str, int]
 """A session, and the number of a stretch of it."""
 
+WINDOW_LENGTH: Final = 20
+"""How many consecutive positions of a session make a window, in which names belong together."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
@@ -148,6 +151,14 @@ class Sighting:
     session: str
     position: int
     link: Link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """In how many windows two names stand together, and when they were last mentioned in one."""
+
+    count: int
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

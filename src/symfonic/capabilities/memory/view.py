@@ -27,7 +27,7 @@ from symfonic.capabilities.memory.records import (
     to_columns,
     to_microseconds,
 )
-from symfonic.capabilities.memory.store import Sighting
+from symfonic.capabilities.memory.store import WINDOW_LENGTH, Sighting
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -39,15 +39,12 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.readers import ViewReader
     from symfonic.capabilities.memory.records import Kind, LinkKind, Plain, Tally
     from symfonic.capabilities.memory.retention import RetentionPolicy
-    from symfonic.capabilities.memory.store import ExpiryRule, Window
+    from symfonic.capabilities.memory.store import ExpiryRule, Shared, Window
 
 _BARE: Final = frozenset({"state", "strength"})
 """Columns that are the field itself, and that most edits change alone."""
 
 _HOUR: Final = 3_600_000_000
-
-WINDOW_LENGTH: Final = 20
-"""How many consecutive positions of a session make a window, in which names belong together."""
 
 
 class View:
@@ -328,17 +325,21 @@ class View:
 
     def shared_windows(
         self, reader: str, pairs: Iterable[tuple[str, str]], *, without: Iterable[Window], most: int
-    ) -> dict[tuple[str, str], int]:
-        """In how many kept windows both keys of a pair stand, ``without`` these.
+    ) -> dict[tuple[str, str], Shared]:
+        """In how many kept windows both keys of a pair stand, ``without`` these, and how late.
 
-        Of the key with fewer windows the newest ``most`` are looked at: a hub costs no more.
+        Of the key with fewer windows the newest ``most`` are looked at: a hub costs no more. A pair
+        without one is left out.
         """
         asked, left_out = sorted(set(pairs)), sorted(set(without))
         found = self._reader.shared_windows(reader, asked, without=left_out, most=most)
         self._note(
             "shared_windows",
             [reader, str(most)],  # the pairs follow from what was handed out before
-            [found[pair] for pair in asked],
+            [
+                [found[pair].count, to_microseconds(found[pair].at)] if pair in found else 0
+                for pair in asked
+            ],
         )
         return found
 

@@ -21,7 +21,7 @@ from symfonic.capabilities.memory.outcome import Declined, Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.policy import check
 from symfonic.capabilities.memory.records import EPOCH, Link, RecordId, Seen, rounded
-from symfonic.capabilities.memory.store import Direction
+from symfonic.capabilities.memory.store import Direction, Shared
 from symfonic.capabilities.memory.view import window_of
 
 if TYPE_CHECKING:
@@ -87,20 +87,23 @@ class _Counting:
         touched = {w for episode in episodes if (w := window_of(episode)) is not None}
         sightings = view.windows(touched)
         now = {window: _strongest(sightings.get(window, [])) for window in sorted(touched)}
-        before: defaultdict[Window, list[RecordId]] = defaultdict(list)
+        before: defaultdict[Window, list[Seen]] = defaultdict(list)
         for row in view.kept_windows(NAME, touched):
-            if row.window is not None and row.key:
-                before[row.session, row.window].append(RecordId(row.key))
+            before[row.session, row.window or 0].append(row)
         counted = {window: _pairs(members) for window, members in now.items()}
+        last = {window: _last(sightings.get(window, [])) for window in now}
         pairs = {pair for found in counted.values() for pair in found}
-        pairs |= {pair for members in before.values() for pair in _pairs(members)}
+        pairs |= {
+            pair for rows in before.values() for pair in _pairs(RecordId(r.key) for r in rows)
+        }
         ends = {end for pair in pairs for end in pair}
         links = self._links(ends)
-        there = view.records(ends).keys()  # an undo may have taken one away
-        pairs = {pair for pair in pairs if there >= {*pair}}
-        wanted = self._wanted(pairs, counted, sightings, links)
-        kept = self._strongest_links(wanted, links, now)
-        changes = self._changes(pairs, kept, links)
+        known = view.records(ends).keys()  # an undo may have taken one away
+        pairs = {pair for pair in pairs if known >= {*pair}}
+        wanted = self._wanted(pairs, counted, last)
+        there = {p: k for p, k in links.items() if p not in pairs and k.count >= self.least}
+        kept = self._strongest_links({**there, **wanted}, now)
+        changes = self._changes(kept, links)
         speaking = _speaking(counted, sightings)
         return Ran(
             changes=tuple(changes),
@@ -113,7 +116,7 @@ class _Counting:
                 "linked": sum(change.operation == "add" for change in changes),
                 "removed": sum(change.operation == "remove" for change in changes),
             },
-            seen=tuple(row for w in sorted(touched) for row in _rows(w, now[w], sightings, before)),
+            seen=tuple(row for w in sorted(touched) for row in _rows(w, now[w], last[w], before)),
             evidence={c.group.id: speaking.get(_ends(c), frozenset()) for c in changes},
         )
 
@@ -136,36 +139,35 @@ class _Counting:
         self,
         pairs: set[Pair],
         counted: Mapping[Window, list[Pair]],
-        sightings: Mapping[Window, list[Sighting]],
-        links: Mapping[Pair, Link],
+        last: Mapping[Window, Mapping[RecordId, Sighting]],
     ) -> dict[Pair, Link]:
-        """The links of the pairs that stand in enough windows: this pass's, and those kept."""
+        """The links of the pairs that stand in enough windows: this pass's, and those kept.
+
+        A link is dated by the latest mention of either in a window that they share.
+        """
         here: Counter[Pair] = Counter()
         latest: dict[Pair, datetime] = {}
         for window, found in counted.items():
-            at = max((row.link.at for row in sightings.get(window, ())), default=EPOCH)
             for pair in found:
                 here[pair] += 1
+                at = max(last[window][end].link.at for end in pair)
                 latest[pair] = max(at, latest.get(pair, at))
         earlier = self.view.shared_windows(NAME, pairs, without=counted, most=self.most)
         wanted: dict[Pair, Link] = {}
         for pair in sorted(pairs):
-            count = min(here[pair] + earlier.get(pair, 0), self.most)
+            kept = earlier.get(pair, Shared(count=0, at=EPOCH))
+            count = min(here[pair] + kept.count, self.most)
             if count >= self.least:
-                at = max(latest.get(pair, EPOCH), links[pair].at if pair in links else EPOCH)
+                at = max(latest.get(pair, kept.at), kept.at) if kept.count else latest[pair]
                 wanted[pair] = Link(
                     source=pair[0], kind="co_occurred", target=pair[1], count=count, at=at
                 )
         return wanted
 
     def _strongest_links(
-        self,
-        wanted: Mapping[Pair, Link],
-        links: Mapping[Pair, Link],
-        now: Mapping[Window, list[RecordId]],
+        self, together: Mapping[Pair, Link], now: Mapping[Window, list[RecordId]]
     ) -> dict[Pair, Link]:
-        """Of the links that are there or wanted, those among the strongest of both ends."""
-        together = {**links, **wanted}
+        """Those of the links that are among the strongest of both ends."""
         of_end: defaultdict[RecordId, list[Pair]] = defaultdict(list)
         for pair in together:
             for end in pair:
@@ -173,7 +175,7 @@ class _Counting:
         degree = self.view.limits.hub_degree
         crowded = sorted(end for end, found in of_end.items() if len(found) > degree)
         if not crowded:
-            return together
+            return dict(together)
         ends = {end for hub in crowded for pair in of_end[hub] for end in pair}
         here = Counter(end for members in now.values() for end in members)
         earlier = self.view.window_counts(NAME, ends, without=now, most=self.most)
@@ -187,19 +189,14 @@ class _Counting:
             dropped.update(pair for _, pair in ranked[degree:])
         return {pair: link for pair, link in together.items() if pair not in dropped}
 
-    def _changes(
-        self, pairs: set[Pair], kept: Mapping[Pair, Link], links: Mapping[Pair, Link]
-    ) -> list[Change]:
+    def _changes(self, kept: Mapping[Pair, Link], links: Mapping[Pair, Link]) -> list[Change]:
         changes: list[Change] = []
-        for pair in sorted(pairs | kept.keys() | links.keys()):
+        for pair in sorted(kept.keys() | links.keys()):
             group = Group(phase=NAME, kind="pair", id="+".join(pair))
             old, new = links.get(pair), kept.get(pair)
-            if new is not None and pair in pairs and new.count < self.least:
-                new = None
             if new is None:
-                if old is not None:
-                    why = "They stand together in too few windows, or others are closer."
-                    changes.append(remove_link(group, pair[0], "co_occurred", pair[1], why))
+                why = "They stand together in too few windows, or others are closer."
+                changes.append(remove_link(group, pair[0], "co_occurred", pair[1], why))
             elif old is None or (old.count, old.at) != (new.count, new.at):
                 why = f"They were spoken of together in {new.count} windows of conversation."
                 changes.append(add_link(group, new, why))
@@ -240,25 +237,32 @@ def _ends(change: Change) -> Pair:
     return RecordId(str(change.row[0])), RecordId(str(change.row[2]))
 
 
+def _last(sightings: Iterable[Sighting]) -> dict[RecordId, Sighting]:
+    """Each entity's latest mention in a window."""
+    return {
+        row.link.target: row
+        for row in sorted(sightings, key=lambda s: (s.link.at, s.position, s.link.source))
+    }
+
+
 def _rows(
     window: Window,
     members: list[RecordId],
-    sightings: Mapping[Window, list[Sighting]],
-    before: Mapping[Window, list[RecordId]],
+    last: Mapping[RecordId, Sighting],
+    before: Mapping[Window, list[Seen]],
 ) -> list[Seen]:
-    """What is kept of a window: a row for each member; nothing where that is what is kept."""
-    if sorted(members) == sorted(before.get(window, ())):
-        return []
-    first: dict[RecordId, Sighting] = {}
-    for row in sightings.get(window, ()):
-        first.setdefault(row.link.target, row)
+    """What is kept of a window: its entities, each with its last mention; nothing where that is
+    what is kept already.
+    """
     found = [
         Seen(
-            episode=first[entity].link.source, reader=NAME, kind="window", key=entity,
-            session=window[0], window=window[1], at=first[entity].link.at,
+            episode=last[entity].link.source, reader=NAME, kind="window", key=entity,
+            session=window[0], window=window[1], at=last[entity].link.at,
         )
         for entity in sorted(members)
     ]  # fmt: skip
+    if found == before.get(window, []):
+        return []
     return found or [
         Seen(
             episode=RecordId(""), reader=NAME, kind="nothing", key="", session=window[0],

@@ -13,6 +13,7 @@ It needs pytest, which is why nothing else of this package imports it.
 from __future__ import annotations
 
 from symfonic.capabilities.memory.testing.contract.erasure import ErasureContract
+from symfonic.capabilities.memory.testing.contract.expiry import ExpiryContract
 from symfonic.capabilities.memory.testing.contract.ingest import IngestContract
 from symfonic.capabilities.memory.testing.contract.leases import LeaseContract
 from symfonic.capabilities.memory.testing.contract.lookups import LookupContract
@@ -21,6 +22,7 @@ from symfonic.capabilities.memory.testing.contract.plans import PlanContract
 from symfonic.capabilities.memory.testing.contract.runs import RunContract
 from symfonic.capabilities.memory.testing.contract.scopes import ScopeContract
 from symfonic.capabilities.memory.testing.contract.transfer import TransferContract
+from symfonic.capabilities.memory.testing.contract.windows import WindowContract
 from symfonic.capabilities.memory.testing.contract.writes import WriteContract
 
 
@@ -34,7 +36,9 @@ class StoreContract(
     LeaseContract,
     LookupContract,
     TransferContract,
+    WindowContract,
     ErasureContract,
+    ExpiryContract,
 ):
     """What a ``MemoryStore`` does, whatever it is made of. Override ``open_store``.
 

@@ -19,6 +19,7 @@ from symfonic.capabilities.memory.records import (
     Procedure,
     encode_content,
 )
+from symfonic.capabilities.memory.stores.sqlite import windows
 from symfonic.capabilities.memory.stores.sqlite.batch import trace
 from symfonic.capabilities.memory.stores.sqlite.indexing import reindex_record, row_number
 from symfonic.capabilities.memory.stores.sqlite.rows import CONTEXT_SPAN, array, to_record
@@ -58,6 +59,8 @@ def erase(
     done = Erasure(salt=state.salt, counter=state.counter)
     gone = {record.id: record for record in _records(db, path, ids)}
     derived = [r for r in _derived_of(db, path, sorted(gone)) if r.id not in gone]
+    places = windows.places_of(gone.values())
+    together = windows.kept_pairs(db, path, places)
     support = _support_left(db, path, [r.id for r in derived], set(gone))
     for record in derived:
         if _must_go(record) or not support[record.id]:
@@ -71,11 +74,14 @@ def erase(
     for record in gone.values():
         _drop(db, path, record, done, tombstone=True)
         done.forgotten.append(record.id)
-    _drop_questions(db, path, [*done.forgotten, *done.removed], done)
+    dropped = sorted({*done.forgotten, *done.removed})
+    done.counter = windows.recount(db, path, places, together, dropped, counter=done.counter)
+    _drop_questions(db, path, dropped, done)
     _scrub_journal(db, path, sorted({*ids, *gone}), [r.id for r in derived], done)
     _scrub_runs(db, path, done)
     _requeue(db, path, derived, support, subscriptions, done)
     _reread_followers(db, path, list(gone.values()), subscriptions, done)
+    windows.reread(db, path, places, subscriptions, stamp=done.counter)
     return done
 
 

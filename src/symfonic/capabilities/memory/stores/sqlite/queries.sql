@@ -519,23 +519,48 @@ SELECT k.value, (SELECT count(*) FROM (
     SELECT 1 FROM seen AS s INDEXED BY seen_member
     WHERE s.scope = :scope AND s.reader = :reader AND s.key = k.value AND s."window" IS NOT NULL
       AND s.session || char(31) || s."window" NOT IN (SELECT value FROM json_each(:without))
-    ORDER BY s.at DESC LIMIT :most))
+    ORDER BY s.at DESC, s.session DESC, s."window" DESC LIMIT :most))
 FROM json_each(:keys) AS k;
 
 -- name: shared_windows
--- In how many of the first key's newest :most windows the second key stands too.
-SELECT json_extract(p.value, '$[0]'), json_extract(p.value, '$[1]'), (SELECT count(*) FROM (
-    SELECT s.session, s."window" FROM seen AS s INDEXED BY seen_member
-    WHERE s.scope = :scope AND s.reader = :reader AND s.key = json_extract(p.value, '$[0]')
-      AND s."window" IS NOT NULL
-      AND s.session || char(31) || s."window" NOT IN (SELECT value FROM json_each(:without))
-    ORDER BY s.at DESC LIMIT :most) AS one
- WHERE EXISTS (
-    SELECT 1 FROM seen AS o INDEXED BY seen_window
-    WHERE o.scope = :scope AND o.reader = :reader AND o.session = one.session
-      AND o."window" = one."window" AND o.key = json_extract(p.value, '$[1]')
-      AND o."window" IS NOT NULL))
+-- In how many of the first key's newest :most windows the second key stands too, and when either
+-- was last mentioned in one of them.
+SELECT json_extract(p.value, '$[0]'), json_extract(p.value, '$[1]'), (
+    SELECT json_array(count(*), max(max(one.at, o.at))) FROM (
+        SELECT s.session, s."window", s.at FROM seen AS s INDEXED BY seen_member
+        WHERE s.scope = :scope AND s.reader = :reader AND s.key = json_extract(p.value, '$[0]')
+          AND s."window" IS NOT NULL
+          AND s.session || char(31) || s."window" NOT IN (SELECT value FROM json_each(:without))
+        ORDER BY s.at DESC, s.session DESC, s."window" DESC LIMIT :most) AS one
+    CROSS JOIN seen AS o INDEXED BY seen_window
+     ON o.scope = :scope AND o.reader = :reader AND o.session = one.session
+     AND o."window" = one."window" AND o.key = json_extract(p.value, '$[1]')
+     AND o."window" IS NOT NULL)
 FROM json_each(:pairs) AS p;
+
+-- name: window_readers
+-- Who has kept something about windows.
+WITH RECURSIVE readers (reader) AS (
+    SELECT min(reader) FROM seen INDEXED BY seen_window
+    WHERE scope = :scope AND "window" IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(reader) FROM seen INDEXED BY seen_window
+            WHERE scope = :scope AND reader > readers.reader AND "window" IS NOT NULL)
+    FROM readers WHERE readers.reader IS NOT NULL)
+SELECT reader FROM readers WHERE reader IS NOT NULL;
+
+-- name: window_episodes
+-- The episodes that stand in windows.
+SELECT r.id FROM json_each(:windows) AS w
+CROSS JOIN record AS r ON r.scope = :scope AND r.session = json_extract(w.value, '$[0]')
+ AND r.position >= json_extract(w.value, '$[1]') * :length
+ AND r.position < (json_extract(w.value, '$[1]') + 1) * :length
+WHERE r.kind = 'episode' AND r.state <> 'forgotten';
+
+-- name: erase_window_member
+-- What a reader had kept of a record that is gone.
+DELETE FROM seen INDEXED BY seen_member
+WHERE scope = ? AND reader = ? AND key = ? AND "window" IS NOT NULL;
 
 -- name: delete_window
 -- What a reader had kept about a window, before it is kept anew.

@@ -30,6 +30,7 @@ from symfonic.capabilities.memory.stores.sqlite.rows import (
     to_seen,
 )
 from symfonic.capabilities.memory.stores.sqlite.versions import records_as_of
+from symfonic.capabilities.memory.stores.sqlite.windows import count_shared, count_windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.records import Kind, Link, LinkKind, Plain, Seen
     from symfonic.capabilities.memory.scope import Scope
-    from symfonic.capabilities.memory.store import ExpiryRule, JournalRow, RunRow, Window
+    from symfonic.capabilities.memory.store import ExpiryRule, JournalRow, RunRow, Shared, Window
     from symfonic.capabilities.memory.stores.sqlite.connection import Connection
 
 TALLY_CAP = 1000
@@ -270,25 +271,13 @@ class SQLiteReader:
         *,
         without: Sequence[Window],
         most: int,
-    ) -> dict[tuple[str, str], int]:
-        keys = sorted({key for pair in pairs for key in pair})
-        size = self.window_counts(reader, keys, without=without, most=TALLY_CAP)
-        rarer_first = [sorted(pair, key=lambda key: (size[key], key)) for pair in pairs]
-        bound = {
-            "scope": self._path, "reader": reader, "without": _places(without),
-            "pairs": array(rarer_first), "most": min(most, LARGEST),
-        }  # fmt: skip
-        rows = self._numbers("shared_windows", bound)
-        return {pair: count for pair, (_, _, count) in zip(pairs, rows, strict=True)}
+    ) -> dict[tuple[str, str], Shared]:
+        return count_shared(self._db, self._path, reader, pairs, without=without, most=most)
 
     def window_counts(
         self, reader: str, keys: Sequence[str], *, without: Sequence[Window], most: int
     ) -> dict[str, int]:
-        bound = {
-            "scope": self._path, "reader": reader, "keys": array(keys),
-            "without": _places(without), "most": min(most, LARGEST),
-        }  # fmt: skip
-        return dict(self._numbers("window_counts", bound))
+        return count_windows(self._db, self._path, reader, keys, without=without, most=most)
 
     def expiring(self, rule: ExpiryRule, *, limit: int) -> tuple[list[Record], int]:
         before = to_microseconds(rule.before)
@@ -459,11 +448,6 @@ class SQLiteReader:
 
     def _numbers(self, name: str, bound: dict[str, Any]) -> list[tuple[Any, ...]]:
         return self._db.rows(name, bound)
-
-
-def _places(windows: Sequence[Window]) -> str:
-    """Windows as the statements name one: session and number, with a separator no text holds."""
-    return array([f"{session}\x1f{number}" for session, number in windows])
 
 
 def _names(later: tuple[Any, ...], created: set[str]) -> bool:

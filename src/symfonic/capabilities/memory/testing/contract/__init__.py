@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 PARTS = (
-    "base", "erasure", "ingest", "leases", "lookups", "pending", "plans", "runs", "scopes",
-    "transfer", "writes",
+    "base", "erasure", "expiry", "ingest", "leases", "lookups", "pending", "plans", "runs",
+    "scopes", "transfer", "windows", "writes",
 )  # fmt: skip
 
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))

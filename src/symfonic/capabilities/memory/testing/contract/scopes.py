@@ -119,7 +119,7 @@ def _ends() -> list[str]:
     return sorted(f"{end}-{scope.path}" for scope in SCOPES for end in ("left", "right"))
 
 
-def _counted(counts: Mapping[Any, int]) -> list[Any]:
+def _counted(counts: Mapping[Any, object]) -> list[Any]:
     return [key for key, count in counts.items() if count]
 
 

@@ -4,7 +4,7 @@
 ALTER TABLE run ADD COLUMN counter INTEGER;
 ALTER TABLE run ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0;
 
-CREATE INDEX seen_window ON seen (scope, reader, session, "window", key)
+CREATE INDEX seen_window ON seen (scope, reader, session, "window", key, at)
 WHERE "window" IS NOT NULL;
 CREATE INDEX seen_member ON seen (scope, reader, key, at, session, "window")
 WHERE "window" IS NOT NULL;
