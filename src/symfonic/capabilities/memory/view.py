@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 _BARE: Final = frozenset({"state", "strength"})
 """Columns that are the field itself, and that most edits change alone."""
 
+RESTING: Final = frozenset({"evidence", "summarises", "part_of"})
+"""Links by which one record rests on another: what a visible record rests on is not archived."""
+
 _HOUR: Final = 3_600_000_000
 
 
@@ -355,10 +358,12 @@ class View:
     def expiring(self, rule: ExpiryRule, *, limit: int) -> tuple[list[Record], int]:
         """What a rule says is due to be archived, longest due first, and how much there is in all.
 
-        A record that this run has changed is left for a later one.
+        A record that this run has changed, mentioned or built on is left for a later pass, which
+        the store can judge anew: it is counted, so that there is one.
         """
-        found, total = self._reader.expiring(rule, limit=limit)
-        kept = [record for record in found if record.id not in self._records]
+        busy = self._records.keys() | self._touched | self._supporting()
+        found, total = self._reader.expiring(rule, limit=limit + len(busy))
+        kept = [record for record in found if record.id not in busy][:limit]
         for record in kept:
             self._loaded.setdefault(record.id, record)
             self._handed[record.id,] = record.version
@@ -367,7 +372,7 @@ class View:
             [rule.name, str(to_microseconds(rule.before)), str(rule.weaker_than), str(limit)],
             [total, [_described(record) for record in kept]],
         )
-        return kept, total - (len(found) - len(kept))
+        return kept, total
 
     def uncondensed(self, phase: str, *, before: datetime, limit: int) -> tuple[list[Record], int]:
         """The oldest active episodes from before a time, and how many there are in all.
@@ -508,6 +513,14 @@ class View:
             weight = link.count + (0.0 if old is None else old.weight)
             uses[row] = Use(record=link.target, hour=row[0], kind="mention", weight=weight)
         return found
+
+    def _supporting(self) -> set[RecordId]:
+        """What records that this run links rest on."""
+        return {
+            link.target
+            for link in self._links.values()
+            if link is not None and link.kind in RESTING
+        }
 
     def _told(self, record: Record) -> Any:  # noqa: ANN401
         """A record for the input digest: its content once, then its id while it stays the same."""

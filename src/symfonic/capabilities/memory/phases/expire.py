@@ -9,7 +9,7 @@ remain evidence.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from symfonic.capabilities.memory.changes import Group, set_state
 from symfonic.capabilities.memory.outcome import Ran
@@ -20,7 +20,7 @@ from symfonic.capabilities.memory.strength import log_strength_at, strength_at
 
 if TYPE_CHECKING:
     from symfonic.capabilities.memory.changes import Change
-    from symfonic.capabilities.memory.records import Record
+    from symfonic.capabilities.memory.records import Record, RecordId
     from symfonic.capabilities.memory.view import View
 
 NAME: Final = "expire"
@@ -41,17 +41,22 @@ def _propose(view: View) -> Ran:
     most = view.limits.expire_max_records_per_run
     changes: list[Change] = []
     counts: dict[str, int] = {}
-    looked_at = 0
+    taken: set[RecordId] = set()
+    looked_at = stays = 0
     for rule in _rules(view):
-        found, total = view.expiring(rule, limit=most - len(changes))
-        looked_at += total
-        due = [record for record in found if rule.name != "weak" or _is_weak(view, record)]
-        counts[rule.name] = len(due)
-        changes += [_archived(view, rule, record) for record in due]
+        found, total = view.expiring(rule, limit=most)
+        named_before = sum(record.id in taken for record in found)
+        due = [record for record in found if record.id not in taken][: most - len(changes)]
+        weak_enough = [r for r in due if rule.name != "weak" or _is_weak(view, r)]
+        looked_at += total - named_before
+        stays += len(due) - len(weak_enough)
+        counts[rule.name] = len(weak_enough)
+        taken.update(record.id for record in weak_enough)
+        changes += [_archived(view, rule, record) for record in weak_enough]
     return Ran(
         changes=tuple(changes),
         looked_at=looked_at,
-        left=looked_at - len(changes),
+        left=looked_at - len(changes) - stays,
         counts=counts,
     )
 
@@ -72,7 +77,7 @@ def _rules(view: View) -> list[ExpiryRule]:
 
 
 def _is_weak(view: View, record: Record) -> bool:
-    """The stored number is compared first, rounded; what is read decides."""
+    """The stored number is compared first; what is read decides, which never exceeds 1."""
     now = strength_at(record.strength, view.now, view.half_life_hours)
     return now < view.retention.archive_threshold
 
@@ -97,6 +102,8 @@ def _reason(view: View, rule: ExpiryRule, record: Record) -> str:
         case "old":
             age = (view.now - record.at) // timedelta(days=1)
             return f"It is {age} days old; episodes are kept for {view.retention.episode_days}."
+        case never:
+            assert_never(never)
 
 
 def _when(record: Record) -> str:
