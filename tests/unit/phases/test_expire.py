@@ -119,15 +119,16 @@ def test_a_fact_goes_the_grace_days_after_its_end(store: MemoryStore) -> None:
     assert set(archived(run(store, retention=RetentionPolicy(grace_days=29)))) == {"f1", "f2"}
 
 
-def test_a_derived_record_goes_below_the_threshold_and_says_how_weak_it_is(
+def test_a_derived_record_goes_below_the_threshold_and_says_since_when(
     store: MemoryStore,
 ) -> None:
     """One use reads below 0.05 after 113 days at a half-life of 30."""
     fill(store, entity("old", days=114), entity("young", days=112), make_episode("e1", at=LONG_AGO))
     found = archived(run(store))
     assert list(found) == ["old"]
-    assert "0.049, below 0.05" in found["old"]
-    assert "for 30 days" in found["old"]
+    assert found["old"] == (
+        "Its strength fell below 0.05 on 2026-08-30, and nobody used or changed it for 30 days."
+    )
 
 
 @pytest.mark.parametrize(("threshold", "expected"), [(0.0, []), (0.01, []), (0.05, ["n1"]),
@@ -163,7 +164,7 @@ def test_episodes_stay_whatever_their_age_unless_a_deployment_says_how_long(
     fill(store, make_episode("e1", at=NOW - 61 * DAY), make_episode("e2", at=NOW - 59 * DAY))
     assert run(store).changes == ()
     ran = run(store, retention=RetentionPolicy(episode_days=60))
-    assert archived(ran) == {"e1": "It is 61 days old; episodes are kept for 60."}
+    assert archived(ran) == {"e1": "It is from 2026-07-02; episodes are kept for 60 days."}
     assert ran.counts == {"notes": 0, "facts": 0, "weak": 0, "old": 1}
 
 

@@ -8,7 +8,6 @@ remain evidence.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final, assert_never
 
 from symfonic.capabilities.memory.changes import Group, set_state
@@ -16,7 +15,7 @@ from symfonic.capabilities.memory.outcome import Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.policy import window_start
 from symfonic.capabilities.memory.store import ExpiryRule
-from symfonic.capabilities.memory.strength import log_strength_at, strength_at
+from symfonic.capabilities.memory.strength import START, log_strength_at, strength_at
 
 if TYPE_CHECKING:
     from symfonic.capabilities.memory.changes import Change
@@ -88,23 +87,29 @@ def _archived(view: View, rule: ExpiryRule, record: Record) -> Change:
 
 
 def _reason(view: View, rule: ExpiryRule, record: Record) -> str:
+    """Why it goes, in words that stay the same: a plan that waits is kept while it is equal."""
     match rule.name:
         case "notes":
             return f"It expired at {_when(record)}."
         case "facts":
             return f"It was true until {_when(record)}, and {view.retention.grace_days} days more."
         case "weak":
-            now = strength_at(record.strength, view.now, view.half_life_hours)
-            return (
-                f"Its strength is {now:.3f}, below {view.retention.archive_threshold:g}, and "
-                f"nobody used or changed it for {view.retention.grace_days} days."
-            )
+            threshold, days = view.retention.archive_threshold, view.retention.grace_days
+            faded = f"Its strength fell below {threshold:g} on {_faded(view, record)}"
+            return f"{faded}, and nobody used or changed it for {days} days."
         case "old":
-            age = (view.now - record.at) // timedelta(days=1)
-            return f"It is {age} days old; episodes are kept for {view.retention.episode_days}."
+            said = f"It is from {record.at.date().isoformat()}"
+            return f"{said}; episodes are kept for {view.retention.episode_days} days."
         case never:
             assert_never(never)
 
 
 def _when(record: Record) -> str:
     return "" if record.until is None else record.until.isoformat(timespec="minutes")
+
+
+def _faded(view: View, record: Record) -> str:
+    """The day on which the record's strength fell below the threshold."""
+    level = log_strength_at(view.retention.archive_threshold, START, view.half_life_hours)
+    hours = (level - record.strength) / 1000 * view.half_life_hours
+    return window_start(START, hours).date().isoformat()
