@@ -14,6 +14,7 @@ from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.maintenance import Maintenance
 from symfonic.capabilities.memory.policy import RANGES, LearningPolicy
 from symfonic.capabilities.memory.records import Procedure
+from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.roster import consolidation_phases
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.service import Memory
@@ -34,6 +35,7 @@ NOW = datetime(2026, 6, 1, 2, tzinfo=UTC)
 RULE = "Before you open the kiln, check the pyrometer and warn the crew."
 OTHER_RULE = "When the clay arrives, weigh the bags and file the receipt."
 OAKES = "Yesterday I met Marguerite Oakes at the fair."
+TWO = f"{OAKES} Then I asked Tobias Fenn about the kiln."
 SCRIPT = (
     ScriptedProcedure(
         title="Open the kiln", trigger="the kiln is due",
@@ -114,9 +116,8 @@ CASES = [
          limits=RunLimits(max_passes=1), log=said(OAKES, OAKES)),
     Case(knob="entity_linker_confidence_threshold", changed=0.7, log=said(OAKES, OAKES),
          knobs={**LINKER, "entity_linker_extractor_kind": "spacy"}),
+    Case(knob="synthetic_link_min_co_count", changed=3, knobs=LINKER, log=said(TWO, TWO)),
 ]  # fmt: skip
-NEXT = {"synthetic_link_min_co_count"}
-"""The knob whose phase, the co-occurrence counter, is not in the roster yet."""
 
 
 def given() -> dict[str, Any]:
@@ -133,18 +134,27 @@ def prepared(case: Case) -> Memory:
     return memory
 
 
-def through_consolidator(memory: Memory, policy: LearningPolicy, limits: RunLimits) -> SleepReport:
+def through_consolidator(
+    memory: Memory, policy: LearningPolicy, limits: RunLimits, *,
+    retention: RetentionPolicy | None = None, now: datetime = NOW,
+) -> SleepReport:  # fmt: skip
     """Knobs by name; only those that differ from the defaults are stated."""
     defaults = LearningPolicy().as_kwargs()
     knobs = {name: v for name, v in policy.as_kwargs().items() if v != defaults[name]}
-    consolidator = SleepConsolidator(memory.store, limits=limits, given=given(), **knobs)
-    return consolidator.run(SCOPE, now=NOW)
+    consolidator = SleepConsolidator(
+        memory.store, limits=limits, retention=retention, given=given(), **knobs
+    )
+    return consolidator.run(SCOPE, now=now)
 
 
-def through_phases(memory: Memory, policy: LearningPolicy, limits: RunLimits) -> SleepReport:
+def through_phases(
+    memory: Memory, policy: LearningPolicy, limits: RunLimits, *,
+    retention: RetentionPolicy | None = None, now: datetime = NOW,
+) -> SleepReport:  # fmt: skip
     collaborators = compose_collaborators(policy, **given())
     phases = consolidation_phases(**policy.as_phase_kwargs(), collaborators=collaborators)
-    return Maintenance(memory.store, phases, limits=limits).run(SCOPE, now=NOW)
+    engine = Maintenance(memory.store, phases, limits=limits, retention=retention)
+    return engine.run(SCOPE, now=now)
 
 
 ROUTES = (through_consolidator, through_phases)
@@ -194,17 +204,9 @@ def test_each_knob_takes_part_in_the_input_digest_or_in_what_was_read(case: Case
     assert first != second
 
 
-def test_every_knob_but_the_one_whose_phase_comes_next_is_proven() -> None:
-    assert {case.knob for case in CASES} == set(RANGES) - NEXT
-    assert len(CASES) == 18
-
-
-def test_the_number_of_shared_windows_changes_what_is_linked() -> None:
-    case = next(case for case in CASES if case.knob == "enable_entity_linker")
-    base = LearningPolicy(enable_entity_linker=True)
-    changed = replace(base, synthetic_link_min_co_count=9)
-    for route in ROUTES:
-        assert done(case, base, route) != done(case, changed, route)
+def test_every_knob_is_proven() -> None:
+    assert {case.knob for case in CASES} == set(RANGES)
+    assert len(CASES) == 19
 
 
 # -- what the model knobs do, said in words
@@ -244,3 +246,78 @@ def test_the_proposer_is_shown_so_many_episodes_a_pass_until_all_are_read() -> N
 def test_without_room_for_drafts_the_proposer_is_not_asked() -> None:
     policy = LearningPolicy(**PROPOSER, phase_12_llm_max_drafts_per_run=0)
     assert proposed(policy, said(RULE, RULE)) == ([], [])
+
+
+# -- what a run may hide and cost: the knobs beside the policy, on both routes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned:
+    """``knob`` of the retention or the limits goes from its default to ``changed``.
+
+    The log is learnt from; what counts is the second sleep, so many days later.
+    """
+
+    knob: str
+    changed: Any
+    log: list[dict[str, Any]]
+    later: int = 0
+    beside: dict[str, Any] = field(default_factory=dict)
+
+
+KINDS_OF = {"retention": set(RetentionPolicy.__dataclass_fields__), "limits": set(
+    RunLimits.__dataclass_fields__)}  # fmt: skip
+TUNED = [
+    Tuned(knob="archive_threshold", changed=0.001, later=200, log=said(OAKES, OAKES)),
+    Tuned(knob="grace_days", changed=300, later=200, log=said(OAKES, OAKES)),
+    Tuned(knob="episode_days", changed=150, later=200, log=said(OAKES, OAKES)),
+    Tuned(knob="expire_max_records_per_run", changed=1, later=200, log=said(TWO, TWO),
+          beside={"max_passes": 1}),
+    Tuned(knob="max_hidden_share", changed=0.01, later=200,
+          log=said(*[TWO] * 2, *["It rained."] * 20)),
+    Tuned(knob="cooccurrence_max_episodics_per_run", changed=1, log=said(TWO, TWO, TWO),
+          later=1, beside={"max_passes": 1}),
+]  # fmt: skip
+
+
+def tuned(case: Tuned, route: Callable[..., SleepReport], *, changed: bool) -> list[str]:
+    """What memory holds after two sleeps with the knob at its default or changed."""
+    values = {**case.beside, **({case.knob: case.changed} if changed else {})}
+    retention, limits = (
+        {k: v for k, v in values.items() if k in KINDS_OF[kind]} for kind in KINDS_OF
+    )
+    with Memory.open(":memory:", salt=b"knobs") as memory:
+        memory.ingest(case.log, scope=SCOPE.path, now=NOW)
+        light = case.knob == "cooccurrence_max_episodics_per_run"
+        memory.sleep(
+            scope=SCOPE.path, policy=LearningPolicy(**LINKER), now=NOW,
+            kind="light" if light else "deep",
+        )  # fmt: skip
+        route(
+            memory, LearningPolicy(**LINKER), RunLimits(**limits),
+            retention=RetentionPolicy(**retention), now=NOW + timedelta(days=case.later),
+        )  # fmt: skip
+        return [
+            repr(sorted(row.items())) for row in memory.export(scope=SCOPE.path)
+            if row["table"] in {"record", "link"}
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TUNED, ids=lambda case: case.knob)
+def test_a_retention_or_limit_knob_changed_alone_changes_what_memory_holds(case: Tuned) -> None:
+    found = []
+    for route in ROUTES:
+        found.append((tuned(case, route, changed=False), tuned(case, route, changed=True)))
+        assert found[-1][0] != found[-1][1]
+    assert found[0] == found[1]
+
+
+def test_working_memory_hours_decide_when_a_working_note_goes() -> None:
+    for hours, state in ((24, "archived"), (72, "active")):
+        retention = RetentionPolicy(working_memory_hours=hours)
+        for route in ROUTES:
+            with Memory.open(":memory:", retention=retention) as memory:
+                i = memory.remember("Fetch the tiles.", scope=SCOPE.path, working=True, now=NOW)
+                later = NOW + timedelta(days=2)
+                route(memory, LearningPolicy(), RunLimits(), retention=retention, now=later)
+                assert memory.records([i], scope=SCOPE.path)[i].state == state

@@ -18,6 +18,7 @@ from symfonic.capabilities.memory.errors import (
 from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.records import Note, Procedure
+from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.service import Memory, moment_after, run_id, split_run_id
 
@@ -130,6 +131,26 @@ def test_a_note_that_ends_is_working_and_one_that_falls_due_is_an_intention(
     assert not found[one].pinned
     with pytest.raises(InputError, match="one of the two"):
         memory.remember("both", scope=SCOPE, expires=later, due=later)
+    for more in ({"expires": later}, {"due": later}):
+        with pytest.raises(InputError, match="working"):
+            memory.remember("both", scope=SCOPE, working=True, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("hours", "ends"), [(3, NOW + timedelta(hours=3)), (10**9, None)])
+def test_a_working_note_that_states_no_time_lives_as_long_as_retention_says(
+    hours: int, ends: datetime | None
+) -> None:
+    retention = RetentionPolicy(working_memory_hours=hours)
+    with Memory.open(":memory:", clock=lambda: NOW, retention=retention) as memory:
+        i = memory.remember("hold the line", scope=SCOPE, working=True)
+        assert memory.remember("hold the line", scope=SCOPE, working=True) == i
+        note = memory.records([i], scope=SCOPE)[i]
+        assert (note.content, note.pinned) == (Note(note_kind="working"), False)
+        assert note.until == (ends or datetime.max.replace(tzinfo=UTC))
+        again = memory.remember(
+            "hold the line", scope=SCOPE, working=True, now=NOW + timedelta(days=1)
+        )
+        assert (again == i) is (ends is None)
 
 
 def test_the_same_note_again_changes_nothing(memory: Memory) -> None:

@@ -133,6 +133,19 @@ def test_note_is_remembered_once(ask: Callable[..., Any]) -> None:
     assert (item["id"], item["kind"]) == (first["id"], "note")
 
 
+def test_a_working_note_says_until_when_it_is_kept(
+    ask: Callable[..., Any], run: Callable[..., Result]
+) -> None:
+    note = ask("remember", "The kettle is hot.", "--working", "--now", NIGHT)
+    assert note["expires"] == "2026-09-22T02:00:00+00:00"
+    three = {"SYMFONIC_WORKING_MEMORY_HOURS": "3"}
+    told = run("remember", "The pot is hot.", "--working", "--now", NIGHT, **three)
+    assert "until 2026-09-21 05:00 UTC" in " ".join(told.stdout.split())
+    refused = run("remember", "The pot is hot.", "--working", "--for", 2)
+    assert refused.exit_code == 13
+    assert "working" in refused.stderr
+
+
 def test_working_note_expires_and_an_intention_falls_due(
     ask: Callable[..., Any], run: Callable[..., Result]
 ) -> None:

@@ -7,7 +7,7 @@ aside and written by the next operation that writes, or at close.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from symfonic.capabilities.memory.changes import Group, add_record
@@ -131,17 +131,25 @@ class Memory(RunOperations, ReviewOperations, CareOperations):
         scope: str,
         expires: datetime | None = None,
         due: datetime | None = None,
+        working: bool = False,
         by: str = "user",
         now: datetime | None = None,
     ) -> RecordId:
         """Keep a note: for good, until ``expires`` (working memory), or ``due`` (an intention).
 
-        The same note again changes nothing. Raises ``InputError`` for an empty one.
+        A ``working`` note states no time and expires after ``working_memory_hours``; told again
+        later, it is kept anew from then on. Otherwise the same note again changes nothing. Raises
+        ``InputError`` for an empty one.
         """
+        if (expires is not None) + (due is not None) + working > 1:
+            raise InputError(
+                "A note expires, falls due or is a working note; give one of the two times or "
+                "'working'."
+            )
         where, moment = self._begin(scope), self._now(now)
+        if working:
+            expires = moment_after(moment, self._retention.working_memory_hours)
         until = stated(expires or due)
-        if expires is not None and due is not None:
-            raise InputError("A note either expires or falls due; give one of the two times.")
         kind: NoteKind = "working" if expires else "prospective" if due else "kept"
         try:
             return self._keep(where, text, kind=kind, until=until, by=by, now=moment)
@@ -206,8 +214,11 @@ class Memory(RunOperations, ReviewOperations, CareOperations):
 
 
 def moment_after(now: datetime, hours: float) -> datetime:
-    """``hours`` after ``now``: when a working note expires."""
-    return now + timedelta(hours=hours)
+    """``hours`` after ``now``: when a working note expires; never after the year 9999."""
+    try:
+        return now + timedelta(hours=hours)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
 
 
 __all__ = ["Memory", "moment_after", "run_id", "split_run_id", "strength_at", "system_clock"]

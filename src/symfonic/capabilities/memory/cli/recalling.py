@@ -114,6 +114,9 @@ def recall(
     help="Keep it so long only.",
 )  # fmt: skip
 @moment_option("--due", "It is to be done at this time.")
+@click.option(
+    "--working", is_flag=True, help="Keep it as a working note, for working_memory_hours only."
+)
 @click.option("--by", metavar="NAME", help="Who says so; the login name unless stated.")
 @common(scope_option, now_option, salt_option)
 def remember(
@@ -123,6 +126,7 @@ def remember(
     text: str,
     hours: float | None,
     due: datetime | None,
+    working: bool,
     by: str | None,
     now: datetime | None,
     salt: bytes | None,
@@ -136,7 +140,11 @@ def remember(
     moment = now or system_clock()
     expires = None if hours is None else _expiry(moment, hours)
     with open_memory(store, create=True, salt=salt) as memory:
-        i = memory.remember(text, scope=scope, expires=expires, due=due, by=person(by), now=moment)
+        i = memory.remember(
+            text, scope=scope, expires=expires, due=due, working=working, by=person(by), now=moment
+        )
+        if working:
+            expires = memory.records([i], scope=scope)[i].until
     if wants_json():
         emit({"id": i, "scope": scope, "expires": _iso(expires), "due": _iso(due)})
     else:
