@@ -86,6 +86,8 @@ def test_statements_of_a_phase_are_bounded_and_do_not_grow_with_what_is_new(
         "promote_procedures",
     }  # fmt: skip
     assert max(few.values()) <= MOST
+    assert few["link_cooccurring"] <= 8
+    assert few["expire"] <= 4
 
 
 def test_statements_of_a_phase_do_not_grow_with_what_is_stored(

@@ -135,3 +135,7 @@ def test_a_hundred_idle_nights_change_only_what_time_makes_due(
     assert (
         min(night for night, phase in busy if phase == "expire") > 80
     )  # what one use takes to fade
+    archived = {row["kind"] for row in memory.store.dump(Scope(SCOPE))
+                if row["table"] == "record" and row["state"] == "archived"}  # fmt: skip
+    assert archived <= {"entity", "summary", "procedure"}
+    assert len(busy) <= 5
