@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from symfonic.capabilities.memory.limits import RunLimits
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
@@ -25,15 +27,22 @@ SCOPE = "pottery/agent"
 
 CHILD = """
 import json, sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from symfonic.capabilities.memory import LearningPolicy, Memory
+from symfonic.capabilities.memory.limits import RunLimits
 log, store, now, knobs = sys.argv[1], sys.argv[2], datetime.fromisoformat(sys.argv[3]), sys.argv[4]
 with Memory.open(store, salt=b"integration") as memory:
     memory.ingest(log, scope="pottery/agent", now=now)
     memory.recall("glaze recipe", scope="pottery/agent", now=now)
     policy = LearningPolicy(**json.loads(knobs))
-    report = memory.sleep(scope="pottery/agent", policy=policy, now=now)
-print(json.dumps([[run.digest, run.input_digest] for run in report.passes]))
+    passes = []
+    for later in (0, 300):
+        report = memory.sleep(
+            scope="pottery/agent", policy=policy, limits=RunLimits(max_hidden_share=1.0),
+            now=now + timedelta(days=later),
+        )
+        passes.extend(report.passes)
+print(json.dumps([[run.digest, run.input_digest] for run in passes]))
 """
 
 
@@ -71,8 +80,22 @@ def test_three_hash_seeds_in_processes_of_their_own_give_one_digest(
     learning: LearningPolicy, opened: Callable[..., Memory],
 ) -> None:  # fmt: skip
     path = written(tmp_path / "log.jsonl", log(150))
-    expected = learn(opened(), path, now, learning)
-    assert len(expected) >= 1
+    memory = opened()
+    memory.ingest(path, scope=SCOPE, now=now)
+    memory.recall("glaze recipe", scope=SCOPE, now=now)
+    nights = [
+        memory.sleep(
+            scope=SCOPE, policy=learning, limits=RunLimits(max_hidden_share=1.0),
+            now=now + timedelta(days=later),
+        )
+        for later in (0, 300)
+    ]  # fmt: skip
+    changed = [
+        {p.name for run in night.passes for p in run.phases if p.changes} for night in nights
+    ]
+    assert "link_cooccurring" in changed[0]
+    assert "expire" in changed[1]
+    expected = [digest for night in nights for digest in digests(night)]
     for seed in ("0", "1", "4242"):
         assert in_process(path, str(tmp_path / f"{seed}.db"), now, learning, seed) == expected
 
