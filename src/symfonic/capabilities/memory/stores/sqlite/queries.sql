@@ -1070,3 +1070,92 @@ SELECT coalesce((
      CROSS JOIN json_each('["entity", "fact", "summary", "procedure"]') AS k
      CROSS JOIN json_each('["active", "condensed"]') AS t
      CROSS JOIN record AS r ON r.scope = v.value AND r.kind = k.value AND r.state = t.value);
+
+-- name: first_kept_run
+-- The first run that is too young to be compacted. Kept plans and ingests have no history.
+SELECT coalesce(min(number), :far) FROM run
+WHERE scope = :scope AND number > 0 AND clock >= :before AND kind <> 'ingest'
+  AND status IN ('committed', 'undone');
+
+-- name: old_runs
+-- The runs before another that are not compacted, or not to the end.
+SELECT number, kind FROM run
+WHERE scope = :scope AND number > 0 AND number < :end AND compacted <> 1 AND kind <> 'ingest'
+  AND status IN ('committed', 'undone')
+ORDER BY number;
+
+-- name: mark_compacted
+-- A run that is neither undone nor replayed any more.
+UPDATE run SET input = NULL, compacted = :compacted WHERE scope = :scope AND number = :number;
+
+-- name: journal_slice
+-- Where the next rows of a run's journal end, and how many they are.
+SELECT max(seq), count(*) FROM (
+    SELECT seq FROM change WHERE scope = :scope AND run = :run AND seq > :after
+    ORDER BY seq LIMIT :count) AS one;
+
+-- name: drop_changes
+-- Journal rows that nobody asks for once their run cannot be undone.
+DELETE FROM change
+WHERE scope = :scope AND run = :run AND seq > :after AND seq <= :until AND NOT :told
+  AND NOT (relation = 'record' AND operation = 'edit' AND coalesce(json_extract(after, '$.state'), '')
+           IN ('archived', 'merged', 'superseded', 'retracted'))
+  AND (undone_by IS NULL OR :taken_back OR relation = 'use'
+       OR (operation = 'edit' AND json_remove(coalesce(after, '{}'), '$.strength') = '{}'
+           AND coalesce(after, '{}') <> '{}'));
+
+-- name: empty_changes
+-- What is left of a compacted run's journal: that a group was undone; what a person did, and what
+-- hid a record, with the reason.
+UPDATE change SET before = NULL,
+    after = CASE WHEN :told OR coalesce(json_extract(after, '$.state'), '')
+                      IN ('archived', 'merged', 'superseded', 'retracted')
+            THEN after ELSE '{}' END,
+    reason = CASE WHEN :told OR coalesce(json_extract(after, '$.state'), '')
+                       IN ('archived', 'merged', 'superseded', 'retracted')
+             THEN reason END
+WHERE scope = :scope AND run = :run AND seq > :after AND seq <= :until;
+
+-- name: first_kept_use
+-- The earliest hour of a use that a run which can be undone has written or spread.
+SELECT min(json_extract(row, '$[1]')) FROM change
+WHERE scope = :scope AND run >= :run AND relation = 'use';
+
+-- name: foldable_records
+-- The next records with several uses from before an hour.
+SELECT record FROM use WHERE scope = :scope AND record > :after AND hour < :before
+GROUP BY record HAVING count(*) > 1 ORDER BY record LIMIT :count;
+
+-- name: foldable_uses
+-- The uses of records from before an hour.
+SELECT u.record, u.hour, u.weight FROM json_each(:ids) AS i
+CROSS JOIN use AS u ON u.scope = :scope AND u.record = i.value AND u.hour < :before
+ORDER BY u.record, u.hour, u.kind;
+
+-- name: delete_folded
+-- Uses that are folded into one.
+DELETE FROM use WHERE scope = :scope AND record IN (SELECT value FROM json_each(:ids))
+ AND hour < :before;
+
+-- name: insert_base
+-- Uses folded into one, all of it spread.
+INSERT INTO use (scope, record, hour, kind, weight, spread_weight)
+VALUES (:scope, :record, :hour, 'base', :weight, :weight);
+
+-- name: compacted_runs
+-- The runs whose history is compacted.
+SELECT number FROM run WHERE scope = :scope AND number > 0 AND compacted > 0;
+
+-- name: use_span
+-- The first hour of a record's uses, and the last one that was folded.
+SELECT min(hour), max(CASE kind WHEN 'base' THEN hour END) FROM use
+WHERE scope = :scope AND record = :record;
+
+-- name: strengths_after
+-- The next records with what their strength is made of.
+SELECT id, at, strength FROM record
+WHERE scope = :scope AND id > :after AND state <> 'forgotten' ORDER BY id LIMIT :count;
+
+-- name: set_half_life
+-- The rate at which a scope fades.
+UPDATE scope SET half_life_hours = :half_life_hours WHERE path = :scope;
