@@ -20,6 +20,7 @@ from symfonic.capabilities.memory.operations.care import CareOperations
 from symfonic.capabilities.memory.operations.core import split_run_id, stated
 from symfonic.capabilities.memory.operations.review import ReviewOperations
 from symfonic.capabilities.memory.operations.runs import RunOperations
+from symfonic.capabilities.memory.operations.upkeep import UpkeepOperations
 from symfonic.capabilities.memory.recall import Recall, recall
 from symfonic.capabilities.memory.records import KINDS, RecordId
 from symfonic.capabilities.memory.scope import Scope
@@ -41,7 +42,7 @@ DEFAULT_LIMIT = 10
 """How many items recall gives when neither a limit nor a token budget is stated."""
 
 
-class Memory(RunOperations, ReviewOperations, CareOperations):
+class Memory(RunOperations, ReviewOperations, CareOperations, UpkeepOperations):
     """An agent's memory in one store.
 
     Every method takes ``scope``, a path such as ``acme/ana``; there is no default, because a

@@ -35,9 +35,14 @@ if TYPE_CHECKING:
         Use,
     )
     from symfonic.capabilities.memory.scope import Scope
+    from symfonic.capabilities.memory.upkeep import Compacted, StoreSize
 
 Direction = Literal["out", "in"]
 """Which end of a link is asked about: its source, or its target."""
+
+
+RESCALED: Final = "half_life"
+"""Under what a scope's settings name the run that last changed its half-life."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,11 @@ class ScopeState:
     last_clock: datetime | None
     deep_clock: datetime | None
     settings: Mapping[str, Mapping[str, str]]
+
+    @property
+    def rescaled_by(self) -> int:
+        """The run that last changed the half-life, 0 where none did."""
+        return int(self.settings.get(RESCALED, {}).get("run", 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +302,9 @@ class MemoryReader(PlanReader, RecallReader, JournalReader, Protocol):
 
 
 class MemoryStore(Protocol):
-    """Everything that writes. Each method is one transaction and takes its own write lock."""
+    """Everything that writes. Each method is one transaction and takes its own write lock, but for
+    ``compact``, which is many.
+    """
 
     def snapshot(
         self, scope: Scope, *, may_be_new: bool = False
@@ -394,6 +406,54 @@ class MemoryStore(Protocol):
 
         With ``preview`` nothing is written; the receipt says what would have been.
         """
+        ...
+
+    def compact(
+        self,
+        scope: Scope,
+        *,
+        before: datetime,
+        unspread: datetime,
+        lease: Lease | None,
+        watch: Callable[[Compacted], None],
+    ) -> Compacted:
+        """Drop inputs and before-images of runs whose clock is earlier than ``before``, with all
+        their journal rows but those that say that a group was undone, what a person did, or why a
+        record is hidden; and fold each record's uses from before then into one of kind ``base``.
+
+        Kept plans stay whole, and so do runs after one that is not old, uses later than
+        ``unspread`` or the last DEEP sleep, and uses that a run which stays whole has written.
+        Nothing that recall or a night answers by changes. Many short transactions: where it
+        breaks off, what was done stays done, and the next one goes on. ``watch`` is told what is
+        done so far, between two of them. Without a lease nothing is written; the answer says what
+        would have been.
+        """
+        ...
+
+    def set_half_life(
+        self,
+        scope: Scope,
+        half_life_hours: float,
+        *,
+        clock: datetime,
+        uses_per_record: int,
+        lease: Lease,
+        report: Callable[[int, int], Mapping[str, Any]],
+    ) -> int:
+        """Let the scope fade at another rate: every strength anew, from the record's latest
+        ``uses_per_record`` uses up to ``clock``, in one transaction.
+
+        It is a run of kind ``user`` without changes, whose number it gives; ``report`` is told how
+        many records there are and how many changed. Kept plans that read one of them are stale.
+        """
+        ...
+
+    def size(self) -> StoreSize:
+        """How many bytes the store takes, and how many of them hold nothing."""
+        ...
+
+    def rebuild(self) -> bool:
+        """Give free space back; whether that was possible while others use the store."""
         ...
 
     def dump(self, scope: Scope) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from symfonic.capabilities.memory.records import (
     Use,
     decode_content,
     encode_content,
+    from_columns,
     rounded,
     to_columns,
 )
@@ -26,7 +27,7 @@ from symfonic.capabilities.memory.strength import record_strength
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symfonic.capabilities.memory.records import Columns, Record
+    from symfonic.capabilities.memory.records import Columns
     from symfonic.capabilities.memory.store import JournalRow, MemoryReader
 
 _ALL = 2**31
@@ -38,16 +39,16 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
     """The changes that take ``rows`` back, for a reader of the scope as it is now.
 
     A record that was forgotten since stays forgotten: its rows are left out. A strength that no
-    later run has set goes back to what it was; another is computed anew without this run's uses.
+    later run has set goes back to what it was; another is computed anew without this run's uses,
+    and so is one from before the scope's half-life changed: it is on another scale.
     """
     ids = sorted({str(row.change.row[0]) for row in rows if row.change.table != "link"})
-    current = {record.id: record for record in reader.records(ids)}
-    there = {str(record.id): to_columns(record) for record in current.values()}
+    there = {str(record.id): to_columns(record) for record in reader.records(ids)}
     uses = _uses(reader, ids)
     changes: list[Change] = []
     stale: dict[str, Change] = {}
     for row in reversed(rows):
-        change = row.change
+        change, rescaled = row.change, row.run < reader.state.rescaled_by
         match change.table:
             case "record":
                 i = str(change.row[0])
@@ -55,7 +56,8 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
                     continue
                 if change.operation != "add" and not (row.before or change.after):
                     continue  # emptied by forgetting: there is nothing to put back
-                if change.after.keys() == {"strength"} and _moved_on(change, there[i]):
+                moved_on = rescaled or _moved_on(change, there.get(i, {}))
+                if change.after.keys() == {"strength"} and moved_on:
                     stale[i] = change
                     continue
                 if change.operation == "add":  # what is removed needs no strength
@@ -63,13 +65,15 @@ def inverse(reader: MemoryReader, rows: Sequence[JournalRow]) -> list[Change]:
                 turned = _undecided(_record(row), there)
                 changes.append(turned)
                 _fold(turned, there)
+                if rescaled and "strength" in turned.after:
+                    stale[i] = change
             case "link":
                 changes.append(_link(row))
                 _uncount(row, uses)
             case _:
                 if change.after:  # emptied where the record was forgotten, and its uses with it
                     changes.append(_use(row, uses))
-    return changes + _recomputed(reader, current, uses, stale)
+    return changes + _recomputed(reader, there, uses, stale)
 
 
 def _record(row: JournalRow) -> Change:
@@ -145,12 +149,12 @@ def _turned(change: Change, operation: Any, after: dict[str, Any]) -> Change:  #
 
 
 def _moved_on(change: Change, columns: Columns) -> bool:
-    return columns["strength"] != change.after["strength"]
+    return columns.get("strength") != change.after.get("strength")
 
 
 def _recomputed(
     reader: MemoryReader,
-    current: Mapping[RecordId, Record],
+    there: Mapping[str, Columns],
     uses: Mapping[tuple[Any, ...], Use],
     stale: Mapping[str, Change],
 ) -> list[Change]:
@@ -160,7 +164,8 @@ def _recomputed(
             left[str(row[0])].append(use)
     changes = []
     for i, remaining in left.items():
-        record = current[i]  # type: ignore[index]
+        path = reader.state.path
+        record = from_columns(there[i], id=RecordId(i), scope=path, version=0, seq=0)
         strength = record_strength(record, remaining, reader.state.half_life_hours)
         if strength != record.strength:
             changes.append(_turned(stale[i], "edit", {"strength": strength}))

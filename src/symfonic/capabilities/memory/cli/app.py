@@ -110,6 +110,15 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         summary="Bring an export into a scope.",
         attribute="import_",
     ),
+    "compact": Entry(
+        module="upkeep", section="Care", summary="Drop old history and fold old uses."
+    ),
+    "half-life": Entry(
+        module="upkeep",
+        section="Care",
+        summary="Let a scope's memory fade faster or slower.",
+        attribute="half_life",
+    ),
     "doctor": Entry(
         module="care", section="Care", summary="Check the store, and show the versions at work."
     ),

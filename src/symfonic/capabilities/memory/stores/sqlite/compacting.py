@@ -74,19 +74,18 @@ class Compaction:
         for number, kind in runs:
             after, more = -1, True
             while more:
-                bound: dict[str, Any] = {
-                    **self._scope, "run": number, "after": after, "count": JOURNAL_ROWS - spent,
-                }  # fmt: skip
+                if spent >= JOURNAL_ROWS:
+                    yield from self._step()
+                    spent = 0
+                bound = {**self._scope, "run": number, "after": after, "count": JOURNAL_ROWS}
                 until, rows = self._db.execute("journal_slice", bound).fetchone()
-                more = rows == JOURNAL_ROWS - spent
+                more = rows == JOURNAL_ROWS
                 self._mark(number, _UNDER_WAY if more else _DONE)
                 if rows:
                     self._shorten(number, kind, after=after, until=until, rows=rows)
                     after = until
-                spent = 0 if more else spent + rows
-                self._counts["runs"] += not more
-                if more:
-                    yield from self._step()
+                spent += rows + 1
+            self._counts["runs"] += 1
         yield from self._step()
 
     def _mark(self, number: int, mark: int) -> None:

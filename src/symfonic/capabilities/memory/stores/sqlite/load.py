@@ -92,6 +92,8 @@ class _Loading:
             row[0]: tuple(row[1:]) for row in db.rows("runs_there", {"scope": path})
         }  # fmt: skip
         self.brought: set[int] = set()
+        self.compacted = {row[0] for row in db.rows("compacted_runs", {"scope": path})}
+        self.spans: dict[str, tuple[int | None, int | None]] = {}
 
     def add(self, row: Mapping[str, Any]) -> None:
         """One row."""
@@ -141,6 +143,14 @@ class _Loading:
             raise InputError(
                 f"The scope {self.path} is already in use with other ids, so the export cannot be "
                 "joined to it. Import it into a scope of its own with --scope, or into a new file.",
+                scope=self.path,
+            )
+        elif there[2] != values["half_life_hours"]:
+            days = values["half_life_hours"] / 24
+            raise InputError(
+                f"The scope {self.path} fades with {there[2] / 24:g} days and the export with "
+                f"{days:g}, so their strengths cannot be compared. Let it fade as the export does: "
+                f"symfonic-memory half-life {days:g} --scope {self.path}",
                 scope=self.path,
             )
         self.scope = values
@@ -217,12 +227,25 @@ class _Loading:
             case "answer":
                 to_answer(columns[1:])
             case "change":
-                if values["run"] in self.abandoned:
+                if values["run"] in self.abandoned or values["run"] in self.compacted:
                     return
                 to_journal(_journal_columns(values))
+            case "use" if self._is_counted(values):
+                return
             case _:  # uses and unread rows are keys and numbers, which the table checks
                 pass
         self.added[table] += self.db.execute(f"load_{table}", values).rowcount
+
+    def _is_counted(self, values: Mapping[str, Any]) -> bool:
+        """Whether a use is in what 'compact' has folded here, or folded is what stands here."""
+        record, hour = values["record"], values["hour"]
+        if record not in self.spans:
+            bound = {"scope": self.path, "record": record}
+            self.spans[record] = self.db.execute("use_span", bound).fetchone()
+        first, folded = self.spans[record]
+        if values["kind"] == "base":
+            return first is not None and first <= hour
+        return folded is not None and hour <= folded
 
     def _other_history(self, number: int) -> InputError:
         run = f"{self.path}#{number}"

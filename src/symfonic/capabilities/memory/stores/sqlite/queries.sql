@@ -1108,12 +1108,12 @@ WHERE scope = :scope AND run = :run AND seq > :after AND seq <= :until AND NOT :
 -- What is left of a compacted run's journal: that a group was undone; what a person did, and what
 -- hid a record, with the reason.
 UPDATE change SET before = NULL,
-    after = CASE WHEN :told OR coalesce(json_extract(after, '$.state'), '')
-                      IN ('archived', 'merged', 'superseded', 'retracted')
-            THEN after ELSE '{}' END,
-    reason = CASE WHEN :told OR coalesce(json_extract(after, '$.state'), '')
-                       IN ('archived', 'merged', 'superseded', 'retracted')
-             THEN reason END
+    after = CASE WHEN :told OR json_extract(after, '$.state') IN (
+                'archived', 'merged', 'superseded', 'retracted')
+                 AND relation = 'record' AND operation = 'edit' THEN after ELSE '{}' END,
+    reason = CASE WHEN :told OR json_extract(after, '$.state') IN (
+                'archived', 'merged', 'superseded', 'retracted')
+                  AND relation = 'record' AND operation = 'edit' THEN reason END
 WHERE scope = :scope AND run = :run AND seq > :after AND seq <= :until;
 
 -- name: first_kept_use

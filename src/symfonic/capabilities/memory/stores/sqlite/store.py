@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from symfonic.capabilities.memory.stores.sqlite import commit as writing
 from symfonic.capabilities.memory.stores.sqlite import dump as dumping
 from symfonic.capabilities.memory.stores.sqlite import lease as leasing
 from symfonic.capabilities.memory.stores.sqlite.alignment import Alignment
+from symfonic.capabilities.memory.stores.sqlite.compacting import Compaction
 from symfonic.capabilities.memory.stores.sqlite.connection import (
     BUSY_TIMEOUT_MS,
     Connection,
@@ -43,8 +44,10 @@ from symfonic.capabilities.memory.stores.sqlite.forget import UNREACHABLE, Erasu
 from symfonic.capabilities.memory.stores.sqlite.ingest import insert_turns
 from symfonic.capabilities.memory.stores.sqlite.load import load_rows
 from symfonic.capabilities.memory.stores.sqlite.reader import SQLiteReader, to_state
+from symfonic.capabilities.memory.stores.sqlite.rescaling import rescale
 from symfonic.capabilities.memory.stores.sqlite.rows import HOUR, to_run
 from symfonic.capabilities.memory.stores.sqlite.writer import add_uses
+from symfonic.capabilities.memory.upkeep import StoreSize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,11 +57,15 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Use
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import Lease, Subscription, Turn
+    from symfonic.capabilities.memory.upkeep import Compacted
 
 SALT_BYTES = 16
 
 CHECKPOINT_WAIT_MS = 1_000
 """How long moving the log into the file waits for readers; who held it is said, not waited out."""
+
+_END = object()
+"""What the steps of a work give when there are no more."""
 
 
 class _PreviewOnly(Exception):
@@ -341,7 +348,7 @@ class SQLiteStore:
         if self.path == ":memory:":
             return ()
         left = []
-        if not self._rebuild():
+        if not self.rebuild():
             left.append(
                 "free space inside the file, which could not be rebuilt now; run "
                 "'symfonic-memory compact' when nobody uses it"
@@ -353,13 +360,62 @@ class SQLiteStore:
             )
         return tuple(left)
 
-    def _rebuild(self) -> bool:
-        """Write the file anew without free space; whether there was room and nobody in the way."""
+    # -- upkeep
+
+    def compact(
+        self,
+        scope: Scope,
+        *,
+        before: datetime,
+        unspread: datetime,
+        lease: Lease | None,
+        watch: Callable[[Compacted], None],
+    ) -> Compacted:
+        with self._writing(scope) as state:
+            work = Compaction(self._db, state, before=before, unspread=unspread)
+        steps, more = work.steps(), True
+        while more:
+            with suppress(_PreviewOnly), self._writing(scope):
+                if lease is not None:
+                    leasing.check_fence(self._db, lease)
+                more = next(steps, _END) is not _END
+                if lease is None:
+                    raise _PreviewOnly
+            watch(work.done)
+        return work.done
+
+    def set_half_life(
+        self,
+        scope: Scope,
+        half_life_hours: float,
+        *,
+        clock: datetime,
+        uses_per_record: int,
+        lease: Lease,
+        report: Callable[[int, int], Mapping[str, Any]],
+    ) -> int:
+        with self._writing(scope) as state:
+            leasing.check_fence(self._db, lease)
+            return rescale(
+                self._db, state, half_life_hours, clock=clock, uses_per_record=uses_per_record,
+                report=report,
+            )  # fmt: skip
+
+    def size(self) -> StoreSize:
+        with self._lock, translated(self.path):
+            pages, page, free = (
+                self._db.raw.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "page_size", "freelist_count")
+            )
+        return StoreSize(total=pages * page, free=free * page)
+
+    def rebuild(self) -> bool:
         with self._lock:
             try:
                 self._db.raw.execute("VACUUM")
             except sqlite3.OperationalError:
                 return False
+        self._checkpoint("TRUNCATE")
         return True
 
     # -- whole scopes and the file
