@@ -36,6 +36,7 @@ EXEMPT = {
     "runs_with_text": "forgetting looks through the run reports once, however much is forgotten",
     "runs_there": "an import is held against every run of the scope",
     "scrub_scope": "forgetting a whole scope empties its whole history",
+    "first_kept_use": "compact looks once through the history that it keeps",
     "check_unindexed": "doctor looks at everything",
     "check_dangling_links": "doctor looks at everything",
     "check_visible": "doctor looks at everything",

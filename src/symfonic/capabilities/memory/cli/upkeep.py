@@ -161,8 +161,8 @@ def _sizes(report: CompactReport) -> str:
     before, after = report.size_before, report.size_after
     if report.rebuilt is None:
         return (
-            f"The file stays at {_described(after)}: it could not be rebuilt, as somebody uses it or "
-            "the disk has no room. Try again with --vacuum."
+            f"The file stays at {_described(after)}: it could not be rebuilt, as somebody uses it "
+            "or the disk has no room. Try again with --vacuum."
         )
     if report.rebuilt:
         return f"The file had {_bytes(before.total)} and has {_bytes(after.total)}."

@@ -1,4 +1,4 @@
-"""Another half-life for a scope: each strength is a logarithm on its scale, so all change at once."""
+"""Another half-life for a scope: strengths are logarithms on its scale, so all change at once."""
 
 from __future__ import annotations
 
