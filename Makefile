@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEER := .venv-peer
 
-.PHONY: demo test check lint types imports words docs package bench bench-peer soak format clean
+.PHONY: demo test check lint types imports words docs package bench bench-peer bench-year soak format clean
 
 demo: $(VENV)/.core
 	$(BIN)/symfonic-memory demo
@@ -41,6 +41,9 @@ bench: $(VENV)/.dev
 
 bench-peer: $(VENV)/.dev $(PEER)/.ready
 	$(BIN)/python benchmarks/peer.py $(PEER_FLAGS)
+
+bench-year: $(VENV)/.dev
+	$(BIN)/python benchmarks/year.py $(YEAR_FLAGS)
 
 soak: $(VENV)/.dev
 	SYMFONIC_HYPOTHESIS=soak $(BIN)/pytest -m soak tests/integration

@@ -66,16 +66,16 @@ def interrupted(memory: Memory, at: int) -> int:
 
 def test_what_memory_holds_recalls_and_learns_stays_the_same(memory: Memory) -> None:
     def answers() -> list[tuple[str, float]]:
-        found = memory.recall("Marta in Graz", scope=SCOPE, now=LATER, record_uses=False)
+        found = memory.recall("Marta in Graz", scope=SCOPE, now=LATER + 1 * DAYS, record_uses=False)
         return [(item.id, item.score) for item in found.items]
 
     before = answers(), [run.report for run in memory.runs(scope=SCOPE)]
-    report = memory.compact(scope=SCOPE, now=LATER)
+    report = memory.compact(scope=SCOPE, now=LATER + 1 * DAYS)
     assert report.scopes[0].runs == len([r for r in memory.runs(scope=SCOPE) if r.compacted])
     assert report.scopes[0].runs >= 2
     assert report.scopes[0].dropped
     assert (answers(), [run.report for run in memory.runs(scope=SCOPE)]) == before
-    assert memory.sleep(scope=SCOPE, policy=EAGER, now=LATER).passes[0].phases
+    assert memory.sleep(scope=SCOPE, policy=EAGER, now=LATER + 1 * DAYS).passes[0].phases
     assert memory.check() == []
 
 
