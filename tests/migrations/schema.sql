@@ -166,6 +166,8 @@ WHERE until IS NOT NULL AND state = 'active' AND pinned = 0;
 CREATE INDEX record_weak ON record (scope, strength, id)
 WHERE state = 'active' AND pinned = 0 AND kind IN ('entity', 'fact', 'summary', 'procedure');
 
+CREATE INDEX run_facts ON run (scope, number, status, kind, clock, counter, compacted);
+
 CREATE INDEX run_status ON run (scope, kind, status, number);
 
 CREATE INDEX seen_key ON seen (scope, reader, key, at, episode, session, score, ok);

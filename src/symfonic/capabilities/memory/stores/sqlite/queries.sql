@@ -416,7 +416,7 @@ FROM (SELECT due.row, count(*) OVER () AS total FROM (
       AND json_extract(m.body, '$.note_kind') = 'working'
       AND NOT EXISTS (
         SELECT 1 FROM change AS c INDEXED BY change_undone
-        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        CROSS JOIN run AS n INDEXED BY run_facts ON n.scope = c.scope AND n.number = c.run
         WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
           AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
     ORDER BY m.until, m.id LIMIT :most) AS due
@@ -434,7 +434,7 @@ FROM (SELECT due.row, count(*) OVER () AS total FROM (
       AND NOT coalesce(json_extract(m.body, '$.identity'), 0)
       AND NOT EXISTS (
         SELECT 1 FROM change AS c INDEXED BY change_undone
-        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        CROSS JOIN run AS n INDEXED BY run_facts ON n.scope = c.scope AND n.number = c.run
         WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
           AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
     ORDER BY m.until, m.id LIMIT :most) AS due
@@ -452,7 +452,7 @@ FROM (SELECT due.row, count(*) OVER () AS total FROM (
       AND m.pinned = 0
       AND NOT EXISTS (
         SELECT 1 FROM change AS c INDEXED BY change_undone
-        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        CROSS JOIN run AS n INDEXED BY run_facts ON n.scope = c.scope AND n.number = c.run
         WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
           AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
     ORDER BY m.at, m.id LIMIT :most) AS due
@@ -482,13 +482,13 @@ FROM (SELECT due.row, count(*) OVER () AS total FROM (
         WHERE s.state IN ('active', 'condensed'))
       AND NOT EXISTS (
         SELECT 1 FROM change AS c INDEXED BY change_first
-        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        CROSS JOIN run AS n INDEXED BY run_facts ON n.scope = c.scope AND n.number = c.run
         WHERE c.scope = :scope AND c.first = m.id AND c.relation = 'record'
           AND n.status IN ('committed', 'undone') AND n.clock > :before
           AND NOT (c.operation = 'edit' AND json_remove(c.after, '$.strength') = '{}'))
       AND NOT EXISTS (
         SELECT 1 FROM change AS c INDEXED BY change_undone
-        CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
+        CROSS JOIN run AS n INDEXED BY run_facts ON n.scope = c.scope AND n.number = c.run
         WHERE c.scope = :scope AND c.phase = :phase AND c.group_id = m.id
           AND c.undone_by IS NOT NULL AND n.kind NOT IN ('undo', 'redo'))
     ORDER BY m.strength, m.id LIMIT :most) AS due
@@ -597,14 +597,16 @@ SELECT c.group_id, coalesce(max(r.seq), max(n.counter), 0)
 FROM json_each(:ids) AS i
 CROSS JOIN change AS c INDEXED BY change_undone
  ON c.scope = :scope AND c.phase = :phase AND c.group_id = i.value AND c.undone_by IS NOT NULL
-CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run AND n.kind NOT IN ('undo', 'redo')
+CROSS JOIN run AS n INDEXED BY run_facts
+ ON n.scope = c.scope AND n.number = c.run AND n.kind NOT IN ('undo', 'redo')
 LEFT JOIN record AS r ON r.scope = c.scope AND r.id IN (c.first, c.second) AND r.kind = 'episode'
 GROUP BY c.group_id;
 
 -- name: undone_sources
 -- The episodes that undone groups of a phase had changed.
 SELECT DISTINCT c.first FROM change AS c INDEXED BY change_undone
-CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run AND n.kind NOT IN ('undo', 'redo')
+CROSS JOIN run AS n INDEXED BY run_facts
+ ON n.scope = c.scope AND n.number = c.run AND n.kind NOT IN ('undo', 'redo')
 WHERE c.scope = :scope AND c.phase = :phase AND c.undone_by IS NOT NULL
   AND c.relation = 'record' AND c.operation = 'edit';
 
@@ -764,14 +766,14 @@ SELECT c.run, c.phase, c.group_kind, c.group_id, c.operation, c.relation, c.row,
 FROM json_each(:ids) AS i
 CROSS JOIN change AS c INDEXED BY change_first
  ON c.scope = :scope AND c.first = i.value AND c.run >= :run
-CROSS JOIN run AS r ON r.scope = c.scope AND r.number = c.run
+CROSS JOIN run AS r INDEXED BY run_facts ON r.scope = c.scope AND r.number = c.run
 WHERE c.undone_by IS NULL AND r.status = 'committed' AND r.kind <> 'undo'
 UNION
 SELECT c.run, c.phase, c.group_kind, c.group_id, c.operation, c.relation, c.row, c.after
 FROM json_each(:ids) AS i
 CROSS JOIN change AS c INDEXED BY change_second
  ON c.scope = :scope AND c.second = i.value AND c.run >= :run
-CROSS JOIN run AS r ON r.scope = c.scope AND r.number = c.run
+CROSS JOIN run AS r INDEXED BY run_facts ON r.scope = c.scope AND r.number = c.run
 WHERE c.undone_by IS NULL AND r.status = 'committed' AND r.kind <> 'undo';
 
 -- name: count_records
@@ -1073,13 +1075,13 @@ SELECT coalesce((
 
 -- name: first_kept_run
 -- The first run that is too young to be compacted. Kept plans and ingests have no history.
-SELECT coalesce(min(number), :far) FROM run
+SELECT coalesce(min(number), :far) FROM run INDEXED BY run_facts
 WHERE scope = :scope AND number > 0 AND clock >= :before AND kind <> 'ingest'
   AND status IN ('committed', 'undone');
 
 -- name: old_runs
 -- The runs before another that are not compacted, or not to the end.
-SELECT number, kind FROM run
+SELECT number, kind FROM run INDEXED BY run_facts
 WHERE scope = :scope AND number > 0 AND number < :end AND compacted <> 1 AND kind <> 'ingest'
   AND status IN ('committed', 'undone')
 ORDER BY number;
@@ -1098,8 +1100,9 @@ SELECT max(seq), count(*) FROM (
 -- Journal rows that nobody asks for once their run cannot be undone.
 DELETE FROM change
 WHERE scope = :scope AND run = :run AND seq > :after AND seq <= :until AND NOT :told
-  AND NOT (relation = 'record' AND operation = 'edit' AND coalesce(json_extract(after, '$.state'), '')
-           IN ('archived', 'merged', 'superseded', 'retracted'))
+  AND NOT (relation = 'record' AND operation = 'edit'
+           AND coalesce(json_extract(after, '$.state'), '')
+               IN ('archived', 'merged', 'superseded', 'retracted'))
   AND (undone_by IS NULL OR :taken_back OR relation = 'use'
        OR (operation = 'edit' AND json_remove(coalesce(after, '{}'), '$.strength') = '{}'
            AND coalesce(after, '{}') <> '{}'));
@@ -1144,7 +1147,8 @@ VALUES (:scope, :record, :hour, 'base', :weight, :weight);
 
 -- name: compacted_runs
 -- The runs whose history is compacted.
-SELECT number FROM run WHERE scope = :scope AND number > 0 AND compacted > 0;
+SELECT number FROM run INDEXED BY run_facts
+WHERE scope = :scope AND number > 0 AND compacted > 0;
 
 -- name: use_span
 -- The first hour of a record's uses, and the last one that was folded.
