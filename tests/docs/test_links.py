@@ -119,7 +119,7 @@ def test_knobs_that_a_page_names_exist(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_that_a_page_names_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    named = set(re.findall(r"symfonic-memory ([a-z]+)\b", text))
+    named = set(re.findall(r"symfonic-memory ([a-z]+(?:-[a-z]+)*)\b", text))
     assert not named - COMMANDS.keys()
 
 
