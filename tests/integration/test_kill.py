@@ -12,8 +12,9 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,8 +38,9 @@ POLICY = LearningPolicy(**KNOBS)
 
 CHILD = """
 import json, os, resource, signal, sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from symfonic.capabilities.memory import LearningPolicy, Memory, importing
+from symfonic.capabilities.memory.stores.sqlite import compacting
 from symfonic.capabilities.memory.stores.sqlite.connection import Connection
 
 action, store, log, now, knobs, at_step, file_size = sys.argv[1:]
@@ -75,6 +77,9 @@ with Memory.open(store, salt=b"kill") as memory:
         memory.undo(scope + "#2", cascade=True, now=now)
     elif action == "redo":
         memory.redo(scope + "#2", now=now)
+    elif action == "compact":
+        compacting.JOURNAL_ROWS, compacting.RECORDS = 100, 20
+        memory.compact(scope=scope, now=now + timedelta(days=31), vacuum=True)
     else:
         memory.apply(scope + "#2")
 print(json.dumps(steps))
@@ -136,7 +141,13 @@ def ground(tmp_path_factory: pytest.TempPathFactory, whole_log: Rows) -> Ground:
     shutil.copy(found.store("cascade"), found.store("redo"))
     with Memory.open(found.store("redo")) as memory:
         memory.undo(f"{SCOPE}#2", cascade=True, now=now)
-    for action in ("ingest", "sleep", "plan", "apply", "cascade", "redo"):
+    with Memory.open(found.store("compact"), salt=SALT) as memory:
+        memory.ingest(folder / "log.jsonl", scope=SCOPE, now=now)
+        memory.recall("Marguerite Oakes", scope=SCOPE, now=now)
+        memory.recall("Marguerite Oakes", scope=SCOPE, now=now - timedelta(hours=9))
+        memory.sleep(scope=SCOPE, policy=POLICY, now=now)
+        memory.sleep(scope=SCOPE, policy=POLICY, now=now + timedelta(days=1))
+    for action in ("ingest", "sleep", "plan", "apply", "cascade", "redo", "compact"):
         clean = folder / f"clean {action}.db"
         shutil.copy(found.store(action), clean)
         done = found.act(action, clean)
@@ -221,6 +232,8 @@ def run_again(ground: Ground, action: str, store: Path) -> None:
         elif action == "redo":
             if memory.run(f"{SCOPE}#2").status == "undone":
                 memory.redo(f"{SCOPE}#2", now=ground.now)
+        elif action == "compact":
+            memory.compact(scope=SCOPE, now=ground.now + timedelta(days=31), vacuum=True)
         elif memory.run(f"{SCOPE}#2").status == "planned":
             memory.apply(f"{SCOPE}#2")
 
@@ -247,6 +260,21 @@ def check_sleep(ground: Ground, store: Path) -> None:
     assert held(store) == ground.states["sleep"][-1]
     with Memory.open(store) as memory:
         assert memory.sleep(scope=SCOPE, policy=POLICY, now=ground.now).change_count == 0
+
+
+def check_compact(ground: Ground, store: Path) -> None:
+    """No record, link or reading is touched, no half-dropped run can be undone, the same end."""
+    before, after = ground.states["compact"]
+    shortened = {"change", "use"}
+    assert [row for row in held(store) if row["table"] not in shortened] == [
+        row for row in before if row["table"] not in shortened
+    ]
+    with Memory.open(store) as memory:
+        whole = Counter(row["run"] for row in before if row["table"] == "change")
+        for run in memory.runs(scope=SCOPE):
+            assert run.compacted or len(memory.diff(f"{SCOPE}#{run.number}")) == whole[run.number]
+    run_again(ground, "compact", store)
+    assert held(store) == after
 
 
 def check_plan(ground: Ground, store: Path) -> None:
@@ -297,7 +325,7 @@ def check_redo(ground: Ground, store: Path) -> None:
 
 CHECKS: dict[str, Callable[[Ground, Path], None]] = {
     "ingest": check_ingest, "sleep": check_sleep, "plan": check_plan, "apply": check_apply,
-    "cascade": check_cascade, "redo": check_redo,
+    "cascade": check_cascade, "redo": check_redo, "compact": check_compact,
 }  # fmt: skip
 
 
@@ -307,6 +335,7 @@ CHECKS: dict[str, Callable[[Ground, Path], None]] = {
         *(("ingest", seed) for seed in range(3)), *(("sleep", seed) for seed in range(3)),
         *(("plan", seed) for seed in (1, 2)), *(("apply", seed) for seed in (1, 2)),
         *(("cascade", seed) for seed in (0, 1, 2)), *(("redo", seed) for seed in (0, 1, 2)),
+        *(("compact", seed) for seed in (0, 1, 2)),
     ],
 )  # fmt: skip
 def test_a_killed_process_leaves_the_whole_of_a_step_or_none_of_it(
@@ -317,7 +346,9 @@ def test_a_killed_process_leaves_the_whole_of_a_step_or_none_of_it(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(100, 125))
-@pytest.mark.parametrize("action", ["ingest", "sleep", "plan", "apply", "cascade", "redo"])
+@pytest.mark.parametrize(
+    "action", ["ingest", "sleep", "plan", "apply", "cascade", "redo", "compact"]
+)
 def test_many_killed_processes_leave_whole_steps(
     action: str, seed: int, ground: Ground, tmp_path: Path
 ) -> None:

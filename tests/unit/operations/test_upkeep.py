@@ -254,6 +254,11 @@ def test_another_half_life_is_a_run_of_the_history(memory: Memory) -> None:
         memory.undo(report.run)
 
 
+def test_a_scope_that_has_had_no_night_fades_at_another_rate_too() -> None:
+    with filled(TALK) as memory:
+        assert memory.set_half_life(60, scope=SCOPE, now=NOW).changed == len(TALK)
+
+
 def test_the_half_life_that_a_scope_has_already_writes_nothing(memory: Memory) -> None:
     before = list(memory.export(scope=SCOPE))
     report = memory.set_half_life(30, scope=SCOPE, now=LATER)

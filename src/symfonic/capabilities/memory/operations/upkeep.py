@@ -97,7 +97,7 @@ class UpkeepOperations(Operations):
         with _holding(self.store, where) as held:
             with self.store.snapshot(where) as reader:
                 state = reader.state
-            moment = max(self._now(now), *([state.last_clock] if state.last_clock else []))
+            moment = max([self._now(now), *([state.last_clock] if state.last_clock else [])])
             before = state.half_life_hours / 24
             if days == before:
                 return HalfLifeReport(scope=where.path, before=before, after=days)
