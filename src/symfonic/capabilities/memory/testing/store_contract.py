@@ -22,8 +22,8 @@ from symfonic.capabilities.memory.testing.contract.plans import PlanContract
 from symfonic.capabilities.memory.testing.contract.runs import RunContract
 from symfonic.capabilities.memory.testing.contract.scopes import ScopeContract
 from symfonic.capabilities.memory.testing.contract.transfer import TransferContract
-from symfonic.capabilities.memory.testing.contract.windows import WindowContract
 from symfonic.capabilities.memory.testing.contract.upkeep import UpkeepContract
+from symfonic.capabilities.memory.testing.contract.windows import WindowContract
 from symfonic.capabilities.memory.testing.contract.writes import WriteContract
 
 
