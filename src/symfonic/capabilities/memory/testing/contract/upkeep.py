@@ -128,7 +128,7 @@ class UpkeepContract(ContractBase):
     ) -> None:
         old = run(
             store, add_record(SETUP, make_entity("n1"), "new"), input_digest="in", digest="out",
-            settings={"knob": 1}, report={"phases": [1]},
+            settings={"knob": 1}, report={"phases": [1]}, recording={"calls": "one"},
         )  # fmt: skip
         with store.snapshot(OWN) as reader:
             before = reader.run(old)
