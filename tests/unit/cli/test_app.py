@@ -159,7 +159,8 @@ def test_interrupted_process_shows_no_traceback(tmp_path: Path) -> None:
     pipe = tmp_path / "log.jsonl"
     os.mkfifo(pipe)
     arguments = ("ingest", str(pipe), "--store", str(tmp_path / "m.db"), "--scope", "acme")
-    command = [sys.executable, "-c", PROGRAM, *arguments]
+    heeding = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    command = [sys.executable, "-c", heeding + PROGRAM, *arguments]  # even where tests ignore it
     with (
         subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
         pipe.open("w"),  # waits until the command reads it
