@@ -18,7 +18,7 @@ DEFAULTS = {
     "summarize_max_batches_per_run": 20,
     "spread_hops": 2,
     "hub_degree": 50,
-    "uses_per_record": 256,
+    "uses_per_record": 64,
     "history_per_key": 200,
     "max_hidden_share": 0.2,
 }

@@ -523,15 +523,19 @@ def test_a_failed_session_is_counted_on_an_open_draft_and_is_no_evidence(memory:
     assert len(memory.evidence(record)) == 9
 
 
-def test_evidence_is_bounded_and_a_full_draft_takes_only_newer(memory: Memory) -> None:
+def test_a_night_links_only_the_newest_evidence(memory: Memory) -> None:
     memory.limits = RunLimits(history_per_key=2)
     refunds(memory, range(3))
     memory.night()
     record, _ = memory.draft()
-    assert len(memory.evidence(record)) == 2
-    memory.add("s9", "", call("find_order"), call("refund"), at=DAY - timedelta(days=2))
-    outcome = memory.night(NIGHT + timedelta(days=1))
-    assert [change.table for change in outcome.changes] == ["record"]
+    shown = memory.evidence(record)
+    assert len(shown) == 2
+    refunds(memory, range(5, 9))
+    memory.night(NIGHT + timedelta(days=1))
+    record, content = memory.draft()
+    assert content.support == 7
+    assert len(memory.evidence(record)) == 4
+    assert memory.night(NIGHT + timedelta(days=2)).changes == ()
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "retired"])

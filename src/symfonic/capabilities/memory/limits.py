@@ -87,10 +87,10 @@ class RunLimits:
     would make a run's cost follow what is stored.
     """
 
-    uses_per_record: int = 256
+    uses_per_record: int = 64
     """How many of the latest hours in which a record was used or mentioned count for its strength.
-    Hours with use: a whole number, at least 1. So many recent ones already read as a strength
-    of 1, and older ones have faded.
+    Hours with use: a whole number, at least 1. Sixty-four recent ones already read as a strength
+    of 1 to nine decimals, and older ones have faded.
     """
 
     history_per_key: int = 200

@@ -119,7 +119,8 @@ class ViewReader(Protocol):
     ) -> dict[tuple[str, str], Shared]:
         """In how many kept windows both keys stand, of the rarer one's newest ``most``.
 
-        A pair without one is left out.
+        The rarer key stands in fewer windows, counted up to ``most``; of two that stand in equally
+        many it is the smaller one. A pair without a window is left out.
         """
         ...  # fmt: skip
 

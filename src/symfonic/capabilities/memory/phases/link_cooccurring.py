@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 
 NAME: Final = "link_cooccurring"
 
-STRONGEST: Final = 20
+STRONGEST: Final = 10
 """How many entities of a window count, those mentioned most often first: a pasted list of a hundred
 names says nothing about any two of them, and would make five thousand pairs."""
+
+CLOSEST: Final = 20
+"""How many links an entity keeps at most, those of the closest association first; a smaller
+``hub_degree`` counts. What a use passes on, divided among more, moves nothing."""
 
 _ALL: Final = 1000
 
@@ -48,10 +52,10 @@ def link_cooccurring(rule: CooccurrenceRule | None) -> Phase:
     """A phase linking entities that were mentioned in the same windows.
 
     Declines where no source of mentions is composed. ``min_co_count`` is the number of distinct
-    windows, at least 2: one conversation is a coincidence. An entity keeps its ``hub_degree``
-    strongest links by association: the count over the geometric mean of both ends' windows, so a
-    name that is in everything is associated with little. Of a name's windows as many of the newest
-    are counted, for the same reason.
+    windows, at least 2: one conversation is a coincidence. An entity keeps its ``CLOSEST`` links by
+    association: the count over the geometric mean of both ends' windows, so a name that is in
+    everything is associated with little. Of a name's windows the newest ``hub_degree`` are counted,
+    for the same reason.
 
     Raises ``PolicyError`` for a count out of its range.
     """
@@ -172,7 +176,7 @@ class _Counting:
         for pair in together:
             for end in pair:
                 of_end[end].append(pair)
-        degree = self.view.limits.hub_degree
+        degree = min(self.view.limits.hub_degree, CLOSEST)
         crowded = sorted(end for end, found in of_end.items() if len(found) > degree)
         if not crowded:
             return dict(together)

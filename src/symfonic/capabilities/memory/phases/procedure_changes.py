@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 PHASE: Final = "promote_procedures"
 
+EVIDENCE: Final = 50
+"""How many episodes a night links to a drafted routine at most, the newest; a smaller
+``history_per_key`` counts. Its support is counted from all."""
+
+_ALL: Final = 1000
+"""What rests on one episode."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -90,27 +97,26 @@ def drafts_extended(
 ) -> list[Change]:
     """What this pass's occurrences change in open drafts; nothing where they were known.
 
-    Evidence older than all that a full draft shows is not linked: only the newest is kept.
+    What a draft shows already is asked from the episodes' side: a draft that was seen a thousand
+    times costs no more than a new one.
     """
-    most = view.limits.history_per_key
-    links = view.links(
-        [draft.id for draft, _, _ in found.values()],
-        kinds=("evidence",),
-        direction="out",
-        per_record=most,
-    )
+    most = min(view.limits.history_per_key, EVIDENCE)
     changes: list[Change] = []
+    found_links = {
+        key: evidence_of(
+            draft.id, [one for each in occurrences for one in each.episodes], most=most
+        )
+        for key, (draft, _, occurrences) in found.items()
+    }
+    cited = {link.target for links in found_links.values() for link in links}
+    shown = {
+        (link.source, link.target)
+        for link in view.links(cited, kinds=("evidence",), direction="in", per_record=_ALL)
+    }
     for key in sorted(found):
         draft, support, occurrences = found[key]
         group = Group(phase=PHASE, kind="procedure", id=draft.id)
-        shown = {link.target: link.at for link in links if link.source == draft.id}
-        oldest = min(shown.values()) if len(shown) >= most else None
-        episodes = [one for each in occurrences for one in each.episodes]
-        new = [
-            link
-            for link in evidence_of(draft.id, episodes, most=most)
-            if link.target not in shown and (oldest is None or link.at >= oldest)
-        ]
+        new = [link for link in found_links[key] if (link.source, link.target) not in shown]
         after = extended(draft, occurrences, support)
         edit = edit_record(group, draft, after, f"seen again: {support}")
         changes.extend([] if edit is None else [edit])

@@ -14,6 +14,7 @@ from symfonic.capabilities.memory.extractors.calls import TOOLS_KEY, key_of, nam
 from symfonic.capabilities.memory.outcome import Declined, Ran
 from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.phases.procedure_changes import (
+    EVIDENCE,
     PHASE,
     Standing,
     draft_added,
@@ -257,7 +258,8 @@ def _draft(
         )
         episodes = [one for each in found for one in each.episodes]
         reason = f"seen in {support[key]}; threshold {rule.min_pattern_count}"
-        changes += draft_added(draft, [*episodes, *requests[key]], reason, most=most)
+        shown = min(most, EVIDENCE)
+        changes += draft_added(draft, [*episodes, *requests[key]], reason, most=shown)
     return changes
 
 

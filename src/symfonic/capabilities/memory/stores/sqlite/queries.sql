@@ -522,21 +522,23 @@ SELECT k.value, (SELECT count(*) FROM (
     ORDER BY s.at DESC, s.session DESC, s."window" DESC LIMIT :most))
 FROM json_each(:keys) AS k;
 
--- name: shared_windows
--- In how many of the first key's newest :most windows the second key stands too, and when either
--- was last mentioned in one of them.
-SELECT json_extract(p.value, '$[0]'), json_extract(p.value, '$[1]'), (
-    SELECT json_array(count(*), max(max(one.at, o.at))) FROM (
+-- name: newest_windows
+-- The newest :most windows in which each key stands, in one array a key.
+SELECT k.value, (
+    SELECT json_group_array(json_array(one.session, one."window", one.at)) FROM (
         SELECT s.session, s."window", s.at FROM seen AS s INDEXED BY seen_member
-        WHERE s.scope = :scope AND s.reader = :reader AND s.key = json_extract(p.value, '$[0]')
+        WHERE s.scope = :scope AND s.reader = :reader AND s.key = k.value
           AND s."window" IS NOT NULL
           AND s.session || char(31) || s."window" NOT IN (SELECT value FROM json_each(:without))
-        ORDER BY s.at DESC, s.session DESC, s."window" DESC LIMIT :most) AS one
-    CROSS JOIN seen AS o INDEXED BY seen_window
-     ON o.scope = :scope AND o.reader = :reader AND o.session = one.session
-     AND o."window" = one."window" AND o.key = json_extract(p.value, '$[1]')
-     AND o."window" IS NOT NULL)
-FROM json_each(:pairs) AS p;
+        ORDER BY s.at DESC, s.session DESC, s."window" DESC LIMIT :most) AS one)
+FROM json_each(:keys) AS k;
+
+-- name: window_members
+-- Who stands in windows and was last mentioned when, in one object a window.
+SELECT (SELECT json_group_object(s.key, s.at) FROM seen AS s INDEXED BY seen_window
+    WHERE s.scope = :scope AND s.reader = :reader AND s.session = json_extract(w.value, '$[0]')
+      AND s."window" = json_extract(w.value, '$[1]') AND s."window" IS NOT NULL)
+FROM json_each(:windows) AS w;
 
 -- name: window_readers
 -- Who has kept something about windows.

@@ -57,18 +57,28 @@ def count_shared(
 ) -> dict[tuple[str, str], Shared]:
     """In how many kept windows both keys of a pair stand; a pair without one is left out."""
     keys = sorted({key for pair in pairs for key in pair})
-    size = count_windows(db, path, reader, keys, without=without, most=COUNTED)
-    rarer_first = [sorted(pair, key=lambda key: (size[key], key)) for pair in pairs]
     bound = {
-        "scope": path, "reader": reader, "without": _places(without),
-        "pairs": array(rarer_first), "most": min(most, LARGEST),
+        "scope": path, "reader": reader, "keys": array(keys), "without": _places(without),
+        "most": min(most, LARGEST),
     }  # fmt: skip
-    found: dict[tuple[str, str], Shared] = {}
-    for pair, (_, _, told) in zip(pairs, db.rows("shared_windows", bound), strict=True):
-        count, at = json.loads(str(told))
-        if count:
-            found[pair] = Shared(count=count, at=from_microseconds(at))
-    return found
+    newest: dict[str, list[tuple[str, int, int]]] = {
+        key: [tuple(place) for place in json.loads(places)]
+        for key, places in db.rows("newest_windows", bound)
+    }
+    rarer_first = [sorted(pair, key=lambda key: (len(newest[key]), key)) for pair in pairs]
+    looked_in = sorted({place[:2] for rarer, _ in rarer_first for place in newest[rarer]})
+    rows = db.rows("window_members", {"scope": path, "reader": reader, "windows": array(looked_in)})
+    members = {place: json.loads(found) for place, (found,) in zip(looked_in, rows, strict=True)}
+    shared: dict[tuple[str, str], Shared] = {}
+    for pair, (rarer, other) in zip(pairs, rarer_first, strict=True):
+        latest = [
+            max(at, members[session, number][other])
+            for session, number, at in newest[rarer]
+            if other in members[session, number]
+        ]
+        if latest:
+            shared[pair] = Shared(count=len(latest), at=from_microseconds(max(latest)))
+    return shared
 
 
 def places_of(records: Iterable[Record]) -> list[Window]:
