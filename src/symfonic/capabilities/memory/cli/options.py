@@ -161,6 +161,16 @@ def run_name(run: str, scope: str | None) -> str:
     return run
 
 
+def run_range(run: str, scope: str | None) -> tuple[str, str]:
+    """The first and the last run of ``acme/ana#3..9``, or of ``3..9`` with a scope."""
+    head, dots, tail = run.rpartition("..")
+    if not (dots and head and tail.removeprefix("#").isdigit()):
+        name = run_name(run, scope)
+        return name, name
+    first = run_name(head, scope)
+    return first, run_name(tail, first.rpartition("#")[0])
+
+
 def open_memory(store: str, *, create: bool = False, salt: bytes | None = None) -> Memory:
     """The memory at ``--store``; only a command that takes something in makes a new one."""
     from symfonic.capabilities.memory.service import Memory

@@ -14,7 +14,7 @@ from symfonic.capabilities.memory.cli.options import (
     common,
     open_memory,
     optional_scope_option,
-    run_name,
+    run_range,
 )
 from symfonic.capabilities.memory.cli.output import console, emit, shorten, wants_json
 from symfonic.capabilities.memory.errors import InputError
@@ -45,7 +45,7 @@ def report(*, store: str, scope: str | None, run: str, out: Path | None, opens: 
     from symfonic.capabilities.memory.run_page.page import run_page
     from symfonic.capabilities.memory.run_page.story import run_story
 
-    first, last = _ends(run, scope)
+    first, last = run_range(run, scope)
     with open_memory(store) as memory:
         story = run_story(memory, first, last)
     path = out or _named_for(story)
@@ -58,16 +58,6 @@ def report(*, store: str, scope: str | None, run: str, out: Path | None, opens: 
     console().print(f"Written: {path}, what {story.name} did.", soft_wrap=True)
     if opens and not shown:
         console().print("No browser could be started here; open the file yourself.")
-
-
-def _ends(run: str, scope: str | None) -> tuple[str, str]:
-    """The first and the last run of ``acme/ana#3..9``, or of ``3..9`` with a scope."""
-    head, dots, tail = run.rpartition("..")
-    if not (dots and head and tail.removeprefix("#").isdigit()):
-        name = run_name(run, scope)
-        return name, name
-    first = run_name(head, scope)
-    return first, run_name(tail, first.rpartition("#")[0])
 
 
 def _named_for(story: RunStory) -> Path:

@@ -12,6 +12,7 @@ from symfonic.capabilities.memory.cli.options import (
     open_memory,
     optional_scope_option,
     run_name,
+    run_range,
     scope_option,
 )
 from symfonic.capabilities.memory.cli.output import (
@@ -199,7 +200,7 @@ def undo(
     back, and what was undone does not come back by itself. Refused where later changes build on
     it; the message says what to undo first, and --cascade takes all of it back at once.
     """
-    first, last = _ends(run, scope)
+    first, last = run_range(run, scope)
     if first != last:
         if groups or cascade:
             raise click.UsageError("--group and --cascade are of one run; name that run alone.")
@@ -249,16 +250,6 @@ def _undo_all(store: str, first: str, last: str, now: datetime | None) -> None:
             f"{range_name(reports[0].run_id, reports[-1].run_id)} "
             f"({count(taken, 'change')} taken back)."
         )
-
-
-def _ends(run: str, scope: str | None) -> tuple[str, str]:
-    """The first and the last run of ``acme/ana#3..9``, or of ``3..9`` with a scope."""
-    head, dots, tail = run.rpartition("..")
-    if not (dots and head and tail.removeprefix("#").isdigit()):
-        name = run_name(run, scope)
-        return name, name
-    first = run_name(head, scope)
-    return first, run_name(tail, first.rpartition("#")[0])
 
 
 def _whole_group(memory: Memory, run: str, group: str) -> str:
