@@ -108,7 +108,8 @@ class _Counting:
         there = {p: k for p, k in links.items() if p not in pairs and k.count >= self.least}
         kept = self._strongest_links({**there, **wanted}, now)
         changes = self._changes(kept, links)
-        speaking = _speaking(counted, sightings)
+        changed = {_ends(change) for change in changes}
+        speaking = _speaking(changed, counted, sightings)
         return Ran(
             changes=tuple(changes),
             looked_at=len(episodes),
@@ -149,22 +150,22 @@ class _Counting:
 
         A link is dated by the latest mention of either in a window that they share.
         """
-        here: Counter[Pair] = Counter()
-        latest: dict[Pair, datetime] = {}
+        most = self.most
+        times: defaultdict[Pair, list[datetime]] = defaultdict(list)
         for window, found in counted.items():
+            at = {entity: row.link.at for entity, row in last[window].items()}
             for pair in found:
-                here[pair] += 1
-                at = max(last[window][end].link.at for end in pair)
-                latest[pair] = max(at, latest.get(pair, at))
-        earlier = self.view.shared_windows(NAME, pairs, without=counted, most=self.most)
+                times[pair].append(max(at[pair[0]], at[pair[1]]))
+        earlier = self.view.shared_windows(NAME, pairs, without=counted, most=most)
+        none = Shared(count=0, at=EPOCH)
         wanted: dict[Pair, Link] = {}
         for pair in sorted(pairs):
-            kept = earlier.get(pair, Shared(count=0, at=EPOCH))
-            count = min(here[pair] + kept.count, self.most)
+            here, kept = times.get(pair, ()), earlier.get(pair, none)
+            count = min(len(here) + kept.count, most)
             if count >= self.least:
-                at = max(latest.get(pair, kept.at), kept.at) if kept.count else latest[pair]
+                latest = max((*here, kept.at)) if kept.count else max(here)
                 wanted[pair] = Link(
-                    source=pair[0], kind="co_occurred", target=pair[1], count=count, at=at
+                    source=pair[0], kind="co_occurred", target=pair[1], count=count, at=latest
                 )
         return wanted
 
@@ -224,15 +225,18 @@ def _association(count: int, windows: int, others: int) -> float:
 
 
 def _speaking(
-    counted: Mapping[Window, list[Pair]], sightings: Mapping[Window, list[Sighting]]
+    changed: set[Pair],
+    counted: Mapping[Window, list[Pair]],
+    sightings: Mapping[Window, list[Sighting]],
 ) -> dict[Pair, frozenset[RecordId]]:
-    """Per pair, the episodes of this pass's windows that mention one of the two."""
+    """Per changed pair, the episodes of this pass's windows that mention one of the two."""
     found: defaultdict[Pair, set[RecordId]] = defaultdict(set)
     for window, pairs in counted.items():
+        here = changed.intersection(pairs)
         of_entity: defaultdict[RecordId, set[RecordId]] = defaultdict(set)
-        for row in sightings.get(window, ()):
+        for row in sightings.get(window, ()) if here else ():
             of_entity[row.link.target].add(row.link.source)
-        for pair in pairs:
+        for pair in here:
             found[pair] |= of_entity[pair[0]] | of_entity[pair[1]]
     return {pair: frozenset(episodes) for pair, episodes in found.items()}
 
