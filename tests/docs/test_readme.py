@@ -7,7 +7,8 @@ A fenced block is an example when the line above it says so::
     <!-- example: python -->       code that defines ``chat``, which is called
     <!-- example: demo -->         what the demo prints, in part
 
-A line ``…`` stands for any lines. Durations and the widths that follow from them are left out of
+A line ``…`` stands for any lines. A command that ends with ``# exit 45`` has to end with that code,
+and every other one with 0. Durations and the widths that follow from them are left out of
 the comparison. ``python tests/docs/test_readme.py`` writes the output of blocks without ``…`` anew.
 """
 
@@ -39,6 +40,11 @@ PAGES: Final = sorted(
     if "<!-- example: " in page.read_text(encoding="utf-8")
 )
 COMMAND: Final = (sys.executable, "-c", "from symfonic.capabilities.memory.cli import main; main()")
+PROGRAMS: Final = {
+    "symfonic-memory": COMMAND,
+    "python": (sys.executable,),
+    "pytest": (sys.executable, "-m", "pytest", "-p", "no:cacheprovider"),
+}
 SOURCE: Final = str(Path(service.__file__).parents[3])
 ANYTHING: Final = "…"
 
@@ -108,7 +114,8 @@ class Shell:
         self.environ = {**kept, **fixed}
 
     def run(self, line: str) -> list[str]:
-        """The lines that a command prints; every command of an example succeeds."""
+        """The lines that a command prints. It has to succeed, or to end as the line says."""
+        line, _, code = line.partition("  # exit ")
         name, *words = shlex.split(line)
         if name == "export":
             self.environ |= dict(word.split("=", 1) for word in words)
@@ -119,13 +126,13 @@ class Shell:
             return []
         if name == "cat":
             return (self.directory / words[0]).read_text(encoding="utf-8").splitlines()
-        if name != "symfonic-memory":
+        if name not in PROGRAMS:
             raise ValueError(f"no example may run {name}")
         done = subprocess.run(
-            [*COMMAND, *words], cwd=self.directory, env=self.environ, capture_output=True,
+            [*PROGRAMS[name], *words], cwd=self.directory, env=self.environ, capture_output=True,
             check=False, encoding="utf-8", timeout=120,
         )  # fmt: skip
-        assert done.returncode == 0, (line, done.returncode, done.stdout + done.stderr)
+        assert done.returncode == int(code or 0), (line, done.returncode, done.stdout + done.stderr)
         return (done.stdout + done.stderr).rstrip("\n").splitlines()
 
 

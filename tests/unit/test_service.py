@@ -16,6 +16,8 @@ from symfonic.capabilities.memory.errors import (
     StoreUnavailable,
 )
 from symfonic.capabilities.memory.limits import RunLimits
+from symfonic.capabilities.memory.outcome import Ran
+from symfonic.capabilities.memory.phase import Phase
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.records import Note, Procedure
 from symfonic.capabilities.memory.retention import RetentionPolicy
@@ -25,6 +27,8 @@ from symfonic.capabilities.memory.service import Memory, moment_after, run_id, s
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from symfonic.capabilities.memory.view import View
 
 SCOPE = "acme/ana"
 NOW = datetime(2026, 5, 2, 2, tzinfo=UTC)
@@ -604,3 +608,49 @@ def test_a_store_names_its_scopes_and_what_is_wrong_with_it(memory: Memory) -> N
 
 def test_hours_from_a_time() -> None:
     assert moment_after(NOW, 1.5) == NOW + timedelta(minutes=90)
+
+
+def counting(name: str = "count_turns", *, version: int = 1) -> Phase:
+    def propose(view: View) -> Ran:
+        return Ran(looked_at=len(view.unread(name)))
+
+    settings = {"version": version}
+    return Phase(
+        name=name, reads=("episode",), cap=lambda _: 1000, settings=settings, reading=settings,
+        propose=propose,
+    )  # fmt: skip
+
+
+def looked_at(memory: Memory, **options: Any) -> list[int]:
+    """What the phase of :func:`counting` looked at, in each pass of a sleep."""
+    report = memory.sleep(scope=SCOPE, **options)
+    return [p.looked_at for run in report.passes for p in run.phases if p.name == "count_turns"]
+
+
+def test_a_phase_of_ones_own_runs_last_and_only_in_a_deep_sleep() -> None:
+    with Memory.open(":memory:", clock=lambda: NOW, phases=[counting()]) as memory:
+        memory.ingest(turns(3), scope=SCOPE)
+        assert looked_at(memory, kind="light") == []
+        report = memory.sleep(scope=SCOPE)
+        assert report.passes[0].phases[-1].name == "count_turns"
+        assert report.passes[0].phases[-1].looked_at == 3
+        assert looked_at(memory) == [0]
+        assert memory.replay(report.passes[0].run_id).outcome == "equal"
+
+
+def test_what_came_in_before_a_phase_was_given_is_read_once_its_reading_changes(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memory.db"
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        memory.ingest(turns(3), scope=SCOPE)
+    with Memory.open(path, clock=lambda: NOW, phases=[counting()]) as memory:
+        assert looked_at(memory) == [0]
+    with Memory.open(path, clock=lambda: NOW, phases=[counting(version=2)]) as memory:
+        assert looked_at(memory) == [0, 3]
+
+
+@pytest.mark.parametrize("names", [["expire"], ["count_turns", "count_turns"]])
+def test_a_phase_whose_name_is_taken_is_refused(names: list[str]) -> None:
+    with pytest.raises(InputError, match=f"two phases '{names[0]}'"):
+        Memory.open(":memory:", phases=[counting(name) for name in names])

@@ -6,6 +6,7 @@ aside and written by the next operation that writes, or at close.
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from symfonic.capabilities.memory.collaborators import Clock
     from symfonic.capabilities.memory.notes import NoteKind
+    from symfonic.capabilities.memory.phase import Phase
     from symfonic.capabilities.memory.records import Kind
     from symfonic.capabilities.memory.retention import RetentionPolicy
     from symfonic.capabilities.memory.store import Ingested
@@ -59,12 +61,18 @@ class Memory(RunOperations, ReviewOperations, CareOperations, UpkeepOperations):
         clock: Clock | None = None,
         salt: bytes | None = None,
         retention: RetentionPolicy | None = None,
+        phases: Sequence[Phase] = (),
     ) -> Self:
         """The memory at a path. ``salt`` (1 to 64 bytes) keys new scopes' ids; random if unset.
 
-        Raises ``StoreUnavailable``, ``SchemaMismatch``.
+        ``phases`` are a deployment's own: what is stored from now on is unread for them, and a
+        DEEP sleep runs them after those of the roster. Raises ``StoreUnavailable``,
+        ``SchemaMismatch``, and ``InputError`` for a phase whose name is taken.
         """
-        found = cls(open_store(url, create=create), clock=clock, salt=salt, retention=retention)
+        with ExitStack() as opened:
+            store = opened.enter_context(closing(open_store(url, create=create)))
+            found = cls(store, clock=clock, salt=salt, retention=retention, phases=phases)
+            opened.pop_all()
         found._one_connection = str(url).endswith(":memory:")
         return found
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from symfonic.capabilities.memory.collaborators import Clock
+    from symfonic.capabilities.memory.phase import Phase
     from symfonic.capabilities.memory.store import MemoryStore, Subscription
 
 MANY = 2**31
@@ -32,7 +33,10 @@ _DIGITS = 18
 
 
 class Operations:
-    """The store and what goes with it. ``now`` of an operation defaults to ``clock``."""
+    """The store and what goes with it. ``now`` of an operation defaults to ``clock``.
+
+    ``phases`` are a deployment's own; they run in a DEEP sleep after those of the roster.
+    """
 
     def __init__(
         self,
@@ -41,12 +45,14 @@ class Operations:
         clock: Clock | None = None,
         salt: bytes | None = None,
         retention: RetentionPolicy | None = None,
+        phases: Sequence[Phase] = (),
     ) -> None:
         self.store = store
         self._clock = clock or system_clock
         self._salt = salt
         self._retention = retention or RetentionPolicy()
-        self._subscriptions = _subscriptions()
+        self._further = tuple(phases)
+        self._subscriptions = _subscriptions(self._further)
         self._uses = WaitingUses()
         self._one_connection = False
 
@@ -105,12 +111,23 @@ def stated(moment: datetime | None) -> datetime | None:
     return None if moment is None else in_utc(moment)
 
 
-def _subscriptions() -> tuple[Subscription, ...]:
-    """Of the whole roster, composed or not: a phase switched on later finds its backlog."""
+def _subscriptions(further: Sequence[Phase]) -> tuple[Subscription, ...]:
+    """Of the whole roster, composed or not, and of a deployment's own phases.
+
+    A phase of the roster that is switched on later finds its backlog. Raises ``InputError`` where
+    two phases have one name: they would read each other's rows.
+    """
     policy = LearningPolicy(enable_entity_linker=True, promotion_use_tool_calls_fallback=True)
-    phases = consolidation_phases(
-        **policy.as_phase_kwargs(), collaborators=compose_collaborators(policy)
+    phases = (
+        *consolidation_phases(
+            **policy.as_phase_kwargs(), collaborators=compose_collaborators(policy)
+        ),
+        *further,
     )
+    names = [phase.name for phase in phases]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"There are two phases {twice[0]!r}; give yours another name.")
     return subscriptions_of(phases)
 
 

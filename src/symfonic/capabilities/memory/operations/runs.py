@@ -94,8 +94,8 @@ class RunOperations(Operations):
         collaborators = compose_collaborators(policy, **(options.get("given") or {}))
         phases = consolidation_phases(**policy.as_phase_kwargs(), collaborators=collaborators)
         return Maintenance(
-            self.store, phases, retention=retention, limits=limits, clock=self._now,
-            watch=options.get("watch"),
+            self.store, (*phases, *self._further), retention=retention, limits=limits,
+            clock=self._now, watch=options.get("watch"),
             facts=report_facts(policy, retention, limits, options.get("sources")),
         )  # fmt: skip
 
@@ -153,7 +153,7 @@ class RunOperations(Operations):
             if policy.entity_linker_extractor_kind == "regex":
                 own.add("link_entities")
             return replay(
-                reader, number, phases,
+                reader, number, (*phases, *self._further),
                 retention=RetentionPolicy(**_fields(RetentionPolicy, values)),
                 limits=RunLimits(**_fields(RunLimits, values)), pure=frozenset(own),
             )  # fmt: skip
