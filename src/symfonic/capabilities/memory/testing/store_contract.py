@@ -44,6 +44,7 @@ class StoreContract(
 ):
     """What a ``MemoryStore`` does, whatever it is made of. Override ``open_store``.
 
-    Where another process can reach the store too, override ``shared_url`` as well: a lease must
-    outlive a process that died holding it, and a snapshot a write beside it.
+    Where another process can reach the store through ``open_store`` of this package, override
+    ``shared_url`` as well: a lease must outlive a process that died holding it. Where a snapshot
+    can stay open beside a write, let ``reads_beside_writes`` say so.
     """

@@ -48,6 +48,12 @@ class ContractBase:
         """
         return None
 
+    def reads_beside_writes(self) -> bool:
+        """Whether a snapshot can stay open while the same caller writes, as it must be able to
+        wherever readers and writers do not take turns on one connection.
+        """
+        return self.shared_url() is not None
+
     @pytest.fixture
     def store(self) -> Iterator[MemoryStore]:
         """A store with four scopes: one, its parent, its child and its sibling."""
