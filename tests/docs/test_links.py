@@ -123,6 +123,23 @@ def test_commands_that_a_page_names_exist(page: str) -> None:
     assert not named - COMMANDS.keys()
 
 
+def test_readme_lists_every_command() -> None:
+    (block,) = re.findall(
+        r"^## The command\n\n```text\n(.*?)^```$",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+    listed = re.findall(r"^symfonic-memory ([a-z-]+)(?:, ([a-z-]+))?", block, re.MULTILINE)
+    assert {name for names in listed for name in names if name} == COMMANDS.keys()
+
+
+def test_readme_leads_to_every_page_but_those_that_one_of_them_gathers() -> None:
+    linked = set(_LINK.findall(prose("README.md")))
+    gathered = re.compile(r"docs/(?:decisions/\d|howto/import-(?!logs)|explanation/demo)")
+    pages = [page for page in PAGES if page.startswith("docs/") and not gathered.match(page)]
+    assert [page for page in pages if page not in linked] == []
+
+
 def test_exit_codes_beside_an_agent_are_those_of_the_errors() -> None:
     codes = {SymfonicError.exit_code} | {kind.exit_code for kind in _below(SymfonicError)}
     rows = re.findall(r"^\| (\d+) \|", prose("docs/howto/beside-an-agent.md"), re.MULTILINE)
