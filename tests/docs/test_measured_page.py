@@ -9,9 +9,10 @@ from typing import Final
 import pytest
 
 PAGE: Final = Path(__file__).parents[2] / "docs/explanation/measured.md"
-SECTIONS: Final = dict(
-    re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-)
+SECTIONS: Final = {
+    section.partition("\n")[0]: section.partition("\n")[2]
+    for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
+}
 _SOURCE: Final = re.compile(r"\]\(([^)]+\.md)\)")
 _MEASURED: Final = re.compile(r"\d[\d,]*\.\d+|\b\d{2,3},\d{3}\b|\b\d+ (?:MB|ms|s)\b")
 """What no sentence says by chance: decimals, great numbers, and numbers with a unit."""

@@ -82,9 +82,10 @@ class RunLimits:
     """
 
     hub_degree: int = 50
-    """To how many neighbours of one record a use spreads, the strongest links first.
-    Neighbours: a whole number, at least 1. Fifty: a share split further moves nothing, and a hub
-    would make a run's cost follow what is stored.
+    """To how many neighbours of one record a use spreads, the strongest links first, and of how
+    many of a name's newest windows ``link_cooccurring`` counts who else stands there.
+    Neighbours or windows: a whole number, at least 1. Fifty: a share split further moves nothing,
+    and a hub would make a run's cost follow what is stored.
     """
 
     uses_per_record: int = 64

@@ -37,10 +37,15 @@ class Phase:
     ``reads`` names the record kinds whose new rows are pending for it; with ``reads_touched``
     a record becomes pending when a use or a mention link points at it, and with ``reads_mentions``
     an episode when a mention link of it is written. ``cap`` bounds the pending rows one pass takes,
-    half newest and half oldest; 0 for a phase that is driven by state.
+    half newest and half oldest; 0 for a phase that is driven by state. ``window_hours`` is how far
+    back it looks at uses that have not spread; the longest of a roster counts, widened by downtime.
     ``settings`` are the knobs and collaborators that take part in the input digest, and
     ``reading`` those of them that decide what a reading finds: when they change, everything the
     phase reads becomes pending again.
+
+    ``propose`` is pure. What is slow or does not repeat exactly goes into ``reader``, which looks
+    at one unread episode, or into ``ask`` and ``answer``: questions about several. The engine calls
+    these while no transaction is open, and keeps what they say.
     """
 
     name: str

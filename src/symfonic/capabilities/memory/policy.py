@@ -156,9 +156,9 @@ class LearningPolicy:
     """
 
     synthetic_link_min_co_count: int = 2
-    """In how many distinct windows two entities must be seen together before they are linked.
-    Windows: a whole number, at least 2. Two is the least that is not a single coincidence.
-    No phase of this release reads it.
+    """In how many distinct windows of conversation two entities must be seen together before they
+    are linked; a window is twenty consecutive positions of one session. Windows: a whole number, at
+    least 2. Two is the least that is not a single coincidence.
     """
 
     enable_entity_linker: bool = False
