@@ -55,6 +55,22 @@ def test_unknown_command_is_a_usage_error(run: Callable[..., Result]) -> None:
     assert run("dream").exit_code == 2
 
 
+def test_what_is_logged_stays_off_the_terminal(tmp_path: Path) -> None:
+    code = (
+        "import logging\n"
+        "from symfonic.capabilities.memory.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        "    logging.getLogger('symfonic.capabilities.memory.maintenance').warning('raw.event')\n"
+    )
+    there = ("--store", str(tmp_path / "none.db"), "--scope", "acme")
+    command = program("stats", *there, code=code)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "none.db" in done.stderr
+    assert "raw.event" not in done.stderr
+
+
 def test_help_loads_neither_rich_nor_sqlite_nor_the_service() -> None:
     code = (
         "import sys\n"

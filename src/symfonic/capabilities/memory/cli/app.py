@@ -7,6 +7,7 @@ it lists; a test compares the two.
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -231,7 +232,11 @@ def application() -> None:
 
 
 def run() -> None:
-    """The entry point: text that a terminal cannot show is replaced there, and never an error."""
+    """The entry point: text that a terminal cannot show is replaced there, and never an error.
+
+    What is logged is for a host that listens: a command says the same in its own words.
+    """
+    logging.getLogger(__name__.partition(".cli")[0]).addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
