@@ -23,6 +23,7 @@ from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.roster import LIGHT
 from symfonic.capabilities.memory.store import Commit
 from symfonic.capabilities.memory.taking_back import plan_redo, plan_undo
+from symfonic.capabilities.memory.uncollected import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -197,9 +198,10 @@ class Maintenance:
             if plan.is_idle and not writes_idle:
                 return sleep, plan, report
             try:
-                run = self.store.commit(
-                    scope, self._with_report(plan.commit, report), lease=held.lease
-                )
+                with uncollected():
+                    run = self.store.commit(
+                        scope, self._with_report(plan.commit, report), lease=held.lease
+                    )
             except StaleWrite:
                 if attempt == ATTEMPTS:
                     raise

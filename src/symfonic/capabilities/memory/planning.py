@@ -32,6 +32,7 @@ from symfonic.capabilities.memory.outcome import (
 from symfonic.capabilities.memory.recording import Recorder
 from symfonic.capabilities.memory.records import HIDDEN_STATES, READABLE_STATES, canonical
 from symfonic.capabilities.memory.store import Commit
+from symfonic.capabilities.memory.uncollected import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +104,7 @@ def plan_pass(
         unread = select(recorder.over(reader), phases, sleep, reading)
     read(phases, unread, reading, beat)
     ask(store, scope, phases, sleep, reading, beat)
-    with store.snapshot(scope) as reader:
+    with store.snapshot(scope) as reader, uncollected():
         view, done = propose(recorder.over(reader), phases, sleep, reading, watch)
         recording = _recording(recorder, phases, sleep, reading, reader.state)
         return _assemble(reader, view, done, sleep, reading, absent, recording)
