@@ -137,6 +137,14 @@ def test_a_record_after_the_clock_is_invisible(
     assert [row[0] for row in view.handed_out] == [early]
 
 
+def test_what_the_scope_has_learnt_from_later_history_is_seen(
+    store: SQLiteStore, see: Callable[..., View]
+) -> None:
+    late = NOW + timedelta(days=1)
+    keep(store, add_record(GROUP, replace(entity("bo"), occurred_at=late, recorded_at=late), "x"))
+    assert set(see().by_key("entity", ["bo"])) == {"bo"}
+
+
 def test_an_ancestor_s_record_is_found_and_a_nearer_one_of_its_key_wins(
     store: SQLiteStore, see: Callable[..., View]
 ) -> None:

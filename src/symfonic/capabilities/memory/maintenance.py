@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from symfonic.capabilities.memory.cut_off import cut_off, taken_up, to_plain
 from symfonic.capabilities.memory.errors import ClockRefused, InputError, StaleWrite
 from symfonic.capabilities.memory.gathering import Sleep
 from symfonic.capabilities.memory.limits import RunLimits
@@ -91,27 +92,26 @@ class Maintenance:
         """One sleep: passes until no phase has a backlog, or ``max_passes``; each its own commit.
 
         ``light`` runs the cheap phases alone, and writes no run where there was nothing to do. A
-        sleep that is ``backfilling`` walks history: its time may lie before the last run's, and an
-        idle night of it is not written either.
+        sleep that is ``backfilling`` walks history: its time may lie before the last run's, and one
+        of that time that was cut off between two passes goes on.
 
         Raises ``RunAlreadyActive``, ``ClockRefused``, and ``StaleWrite`` where rows kept changing.
         """
         passes: list[RunReport] = []
         with self._holding(scope) as held:
             moment, notes = self._moment(scope, now, backfilling=backfilling)
-            sleep = self._sleep(scope, moment, kind)
-            writes_idle = kind == "deep" and not backfilling
+            sleep, begun = self._sleep(scope, moment, kind), 0
+            if backfilling:
+                sleep, begun = self._taken_up(scope, sleep)
             while True:
+                number = begun + len(passes) + 1
                 sleep, plan, report = self._pass(
-                    scope, sleep, held, len(passes) + 1, notes, writes_idle=writes_idle
+                    scope, sleep, held, number, notes, backfilling=backfilling
                 )
                 passes.append(report)
-                if not plan.backlog or len(passes) >= self.limits.max_passes:
+                if not plan.backlog or number >= self.limits.max_passes:
                     break
-                sleep = replace(
-                    sleep, spent=_spent(sleep.spent, plan), kept=plan.kept,
-                    hidden=_summed(sleep.hidden, plan.hides),
-                )  # fmt: skip
+                sleep = _after(sleep, plan)
             kept = self._hold(scope, sleep, held) if kind == "deep" else None
         return SleepReport(passes=tuple(passes), held=kept)
 
@@ -189,19 +189,21 @@ class Maintenance:
         number: int,
         notes: tuple[str, ...],
         *,
-        writes_idle: bool,
+        backfilling: bool,
     ) -> tuple[Sleep, Plan, RunReport]:
         for attempt in range(1, ATTEMPTS + 1):
             started = time.perf_counter()
             sleep, plan = self._guarded(scope, sleep, number, held.beat)
             report = self._describe(scope, plan, "committed", started, notes)
-            if plan.is_idle and not writes_idle:
+            if plan.is_idle and sleep.kind == "light":
                 return sleep, plan, report
+            commit = self._with_report(plan.commit, report)
+            if backfilling and plan.backlog:
+                then = to_plain(_after(sleep, plan), number)
+                commit = replace(commit, recording={**commit.recording, **then})
             try:
                 with uncollected():
-                    run = self.store.commit(
-                        scope, self._with_report(plan.commit, report), lease=held.lease
-                    )
+                    run = self.store.commit(scope, commit, lease=held.lease)
             except StaleWrite:
                 if attempt == ATTEMPTS:
                     raise
@@ -323,6 +325,12 @@ class Maintenance:
             limits=self.limits,
         )
 
+    def _taken_up(self, scope: Scope, sleep: Sleep) -> tuple[Sleep, int]:
+        """The sleep of this time that was cut off, and its passes so far; or the one given."""
+        with self.store.snapshot(scope) as reader:
+            run = cut_off(reader, self.limits.max_passes)
+        return (sleep, 0) if run is None or run.clock != sleep.now else taken_up(sleep, run)
+
     def _describe(
         self, scope: Scope, plan: Plan, status: RunStatus, started: float, notes: tuple[str, ...]
     ) -> RunReport:
@@ -394,6 +402,14 @@ def _in_utc(moment: datetime) -> datetime:
 
 def _silent(number: int, phase: str) -> None:
     """No progress is shown."""
+
+
+def _after(sleep: Sleep, plan: Plan) -> Sleep:
+    """What the pass after a planned one goes by."""
+    return replace(
+        sleep, spent=_spent(sleep.spent, plan), kept=plan.kept,
+        hidden=_summed(sleep.hidden, plan.hides),
+    )  # fmt: skip
 
 
 def _spent(spent: Mapping[str, int], plan: Plan) -> dict[str, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.records import (
@@ -229,6 +229,14 @@ class JournalReader(Protocol):
         """Records as they were at these (scope, id, version), as far as the journal still knows.
 
         Scopes that are not this one or an ancestor of it are left out.
+        """
+        ...
+
+    def unslept(self, *, until: datetime) -> Iterator[datetime]:
+        """The effective times of this scope's readable episodes that no DEEP run has come to.
+
+        One has come to an episode that was there before it, and is not later than its clock. Not
+        later than ``until``, in no order.
         """
         ...
 

@@ -36,6 +36,9 @@ LinkKind = Literal[
 SeenKind = Literal["mention", "pattern", "statement", "window", "nothing"]
 UseKind = Literal["recalled", "confirmed", "spread", "base", "mention"]
 
+DERIVED_KINDS: Final[tuple[Kind, ...]] = ("entity", "fact", "summary", "procedure")
+"""What maintenance makes of episodes; everything else was told."""
+
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 TRUST_ORDER: Final[tuple[Trust, ...]] = get_args(Trust)

@@ -17,10 +17,10 @@ from symfonic.capabilities.memory.importing import IngestReport, import_source
 from symfonic.capabilities.memory.ingest.inputs import turns_from_messages
 from symfonic.capabilities.memory.maintenance import run_id, system_clock
 from symfonic.capabilities.memory.notes import note_of
+from symfonic.capabilities.memory.operations.backfilling import BackfillOperations
 from symfonic.capabilities.memory.operations.care import CareOperations
 from symfonic.capabilities.memory.operations.core import split_run_id, stated
 from symfonic.capabilities.memory.operations.review import ReviewOperations
-from symfonic.capabilities.memory.operations.runs import RunOperations
 from symfonic.capabilities.memory.operations.upkeep import UpkeepOperations
 from symfonic.capabilities.memory.recall import Recall, recall
 from symfonic.capabilities.memory.records import KINDS, RecordId
@@ -44,7 +44,7 @@ DEFAULT_LIMIT = 10
 """How many items recall gives when neither a limit nor a token budget is stated."""
 
 
-class Memory(RunOperations, ReviewOperations, CareOperations, UpkeepOperations):
+class Memory(BackfillOperations, ReviewOperations, CareOperations, UpkeepOperations):
     """An agent's memory in one store.
 
     Every method takes ``scope``, a path such as ``acme/ana``; there is no default, because a

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from symfonic.capabilities.memory.records import (
+    DERIVED_KINDS,
     Link,
     Record,
     RecordId,
@@ -131,11 +132,16 @@ class View:
         return found
 
     def records(self, ids: Iterable[str]) -> dict[RecordId, Record]:
-        """Visible records by id, of this scope or an ancestor; a missing one is left out."""
+        """Visible records by id, of this scope or an ancestor; a missing one is left out.
+
+        What lies after the clock is not seen, but for what the scope has learnt itself: a walk
+        through older history would learn it a second time.
+        """
         wanted = [RecordId(i) for i in sorted(set(ids))]
         known = self._records.keys() | self._loaded.keys()
         for record in self._reader.records([i for i in wanted if i not in known]):
-            if record.at <= self.now:
+            learnt = record.kind in DERIVED_KINDS and record.scope == self.scope
+            if learnt or record.at <= self.now:
                 self._loaded[record.id] = record
                 self._handed[record.id,] = record.version
         both = ((i, self._records.get(i) or self._loaded.get(i)) for i in wanted)

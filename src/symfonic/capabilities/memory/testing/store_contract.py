@@ -17,6 +17,7 @@ from symfonic.capabilities.memory.testing.contract.expiry import ExpiryContract
 from symfonic.capabilities.memory.testing.contract.ingest import IngestContract
 from symfonic.capabilities.memory.testing.contract.leases import LeaseContract
 from symfonic.capabilities.memory.testing.contract.lookups import LookupContract
+from symfonic.capabilities.memory.testing.contract.nights import NightsContract
 from symfonic.capabilities.memory.testing.contract.pending import PendingContract
 from symfonic.capabilities.memory.testing.contract.plans import PlanContract
 from symfonic.capabilities.memory.testing.contract.runs import RunContract
@@ -38,6 +39,7 @@ class StoreContract(
     LookupContract,
     TransferContract,
     WindowContract,
+    NightsContract,
     ErasureContract,
     ExpiryContract,
     UpkeepContract,

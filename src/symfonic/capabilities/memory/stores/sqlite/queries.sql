@@ -706,6 +706,23 @@ SELECT number, scope, kind, status, clock, input_digest, output_digest, settings
        compacted
 FROM run WHERE scope = :scope AND number > 0 ORDER BY number DESC LIMIT :count;
 
+-- name: run_clocks
+-- The clocks of the runs of a kind and the change counters they left, the latest first.
+SELECT counter, clock FROM run INDEXED BY run_facts
+WHERE scope = :scope AND number > 0 AND kind = :kind AND status IN ('committed', 'undone')
+  AND counter IS NOT NULL
+ORDER BY number DESC;
+
+-- name: unslept_episodes
+-- The times of episodes that none of these runs, as counter and clock, has come to.
+SELECT r.at FROM json_each(:states) AS v
+CROSS JOIN record AS r INDEXED BY record_state
+ ON r.scope = :scope AND r.kind = 'episode' AND r.state = v.value AND r.at <= :until
+WHERE NOT EXISTS (
+    SELECT 1 FROM json_each(:slept) AS s
+    WHERE json_extract(s.value, '$[0]') >= r.seq AND json_extract(s.value, '$[1]') >= r.at)
+ORDER BY v.key, r.at;
+
 -- name: unfinished_ingest
 -- The latest interrupted ingest of a source.
 SELECT number, report FROM run INDEXED BY run_status

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symfonic.capabilities.memory.errors import RecordNotFound
 from symfonic.capabilities.memory.records import (
+    READABLE_STATES,
     Record,
     RecordId,
     Tally,
@@ -33,7 +34,7 @@ from symfonic.capabilities.memory.stores.sqlite.versions import records_as_of
 from symfonic.capabilities.memory.stores.sqlite.windows import count_shared, count_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.records import Kind, Link, LinkKind, Plain, Seen
@@ -384,6 +385,19 @@ class SQLiteReader:
             for record in records_as_of(self._db, scope, wanted):
                 found[scope, record.id, record.version] = record
         return found
+
+    def unslept(self, *, until: datetime) -> Iterator[datetime]:
+        deep = {"scope": self._path, "kind": "deep"}
+        slept: list[tuple[int, int]] = []
+        for counter, clock in self._numbers("run_clocks", deep):
+            if not slept or clock > slept[-1][1]:
+                slept.append((counter, clock))
+        bound = {
+            "scope": self._path, "until": to_microseconds(until), "slept": array(slept),
+            "states": array(READABLE_STATES),
+        }  # fmt: skip
+        for (at,) in self._db.execute("unslept_episodes", bound):
+            yield from_microseconds(at)
 
     def held(self) -> RunRow | None:
         row = self._db.execute("held_run", {"scope": self._path}).fetchone()
