@@ -64,6 +64,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         section="Maintenance",
         summary="Run maintenance until nothing is left to do.",
     ),
+    "backfill": Entry(
+        module="backfilling",
+        section="Maintenance",
+        summary="Walk imported history night by night.",
+    ),
     "worker": Entry(
         module="worker",
         section="Maintenance",

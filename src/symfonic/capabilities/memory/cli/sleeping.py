@@ -34,14 +34,17 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-class _Knobs(TypedDict):
+class Knobs(TypedDict):
+    """What ``Memory`` takes with every run."""
+
     policy: LearningPolicy
     retention: RetentionPolicy
     limits: RunLimits
     sources: Mapping[str, str]
 
 
-def _knob_options(function: F) -> F:
+def knob_options(function: F) -> F:
+    """The options that say what a run goes by."""
     file = click.option(
         "--policy", "policy_file", metavar="FILE", type=click.Path(path_type=Path),
         help="A TOML file of knobs, in the tables [policy], [retention] and [limits].",
@@ -60,7 +63,7 @@ def _knob_options(function: F) -> F:
     help="Only the cheap phases, as between two turns; writes no run where nothing is to do.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what the next pass would do; write nothing.")
-@_knob_options
+@knob_options
 @common(scope_option, now_option)
 def sleep(
     *,
@@ -91,13 +94,13 @@ def sleep(
         title = "Dry run" if dry_run else "Light sleep" if light else "Sleep"
         _show(memory, passes, entries, title=title, every_note=notes, dry_run=dry_run, held=held)
         if not dry_run and not wants_json():
-            _offer_undo([run.run_id for run in passes if run.change_count])
-            _offer_held(held)
-    _fail(passes)
+            offer_undo([run.run_id for run in passes if run.change_count])
+            offer_held(held)
+    fail_for(passes)
 
 
 @click.command()
-@_knob_options
+@knob_options
 @common(scope_option, now_option)
 def plan(
     *,
@@ -117,7 +120,7 @@ def plan(
 
     resolved = knobs(policy_file, sets)
     with open_memory(store) as memory, _watching() as watch:
-        passes = (memory.plan(scope=scope, now=now, watch=watch, **_options(resolved)),)
+        passes = (memory.plan(scope=scope, now=now, watch=watch, **run_options(resolved)),)
         entries = journal(memory, passes)
         _show(memory, passes, entries, title="Plan", every_note=notes)
         if not wants_json():
@@ -125,7 +128,7 @@ def plan(
             left = {p.name: p.left for p in passes[0].phases if p.outcome == "ran"}
             console().print(f"\n{what_is_left(left)}")
             click.echo(f"symfonic-memory diff {name}   shows it\nsymfonic-memory apply {name}")
-    _fail(passes)
+    fail_for(passes)
 
 
 def carry_out(
@@ -138,7 +141,7 @@ def carry_out(
 ) -> SleepReport:
     """One sleep."""
     with _watching() as watch:
-        return memory.sleep(scope=scope, kind=kind, now=now, watch=watch, **_options(resolved))
+        return memory.sleep(scope=scope, kind=kind, now=now, watch=watch, **run_options(resolved))
 
 
 def preview(
@@ -155,7 +158,7 @@ def preview(
 
     with _watching() as watch:
         changes, report = memory.preview(
-            scope=scope, kind=kind, now=now, watch=watch, **_options(resolved)
+            scope=scope, kind=kind, now=now, watch=watch, **run_options(resolved)
         )
     edited = sorted(
         {str(c.row[0]) for c in changes if c.table == "record" and c.operation == "edit"}
@@ -216,7 +219,7 @@ def _show(
         show_passes(memory, passes, entries, title=title, every_note=every_note)
 
 
-def _offer_undo(names: Sequence[str]) -> None:
+def offer_undo(names: Sequence[str]) -> None:
     """How to take back what a sleep did, all its passes at once."""
     from symfonic.capabilities.memory.cli.runs import range_name
 
@@ -225,7 +228,7 @@ def _offer_undo(names: Sequence[str]) -> None:
         click.echo(f"\nTake it back with: symfonic-memory undo {name}")
 
 
-def _offer_held(held: str | None) -> None:
+def offer_held(held: str | None) -> None:
     """What a person is asked, where a phase would have hidden too much."""
     if held:
         click.echo(
@@ -234,7 +237,7 @@ def _offer_held(held: str | None) -> None:
         )
 
 
-def _options(resolved: Resolved) -> _Knobs:
+def run_options(resolved: Resolved) -> Knobs:
     """The knobs and where they came from, as a run takes them."""
     return {
         "policy": resolved.policy, "retention": resolved.retention, "limits": resolved.limits,
@@ -252,6 +255,7 @@ def _watching() -> Iterator[Callable[[int, str], None]]:
         yield lambda number, phase: status.update(f"pass {number}: {phase} …")
 
 
-def _fail(passes: Sequence[RunReport]) -> None:
+def fail_for(passes: Sequence[RunReport]) -> None:
+    """End with the exit code of a failed phase, where one has failed."""
     if any(phase.outcome == "failed" for run in passes for phase in run.phases):
         click.get_current_context().exit(PhaseFailed.exit_code)
