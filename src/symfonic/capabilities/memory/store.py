@@ -464,6 +464,15 @@ class MemoryStore(Protocol):
         """Add dumped rows that are not there; how many per table."""
         ...
 
+    def restore(self, scope: Scope, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """Put dumped rows back as they are, decisions and kept plans included; how many per table.
+
+        One transaction: an error that ``rows`` raises at its end leaves nothing. Under another name
+        the reports of runs are told with that name. Raises ``InputError`` for a scope that holds
+        anything, also marks of what was forgotten, and for rows that are no whole dump in order.
+        """
+        ...
+
     def check(self) -> list[str]:
         """What is wrong with the store, a sentence each; empty when it is sound."""
         ...

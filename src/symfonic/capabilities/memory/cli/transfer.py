@@ -1,4 +1,4 @@
-"""``export`` and ``import``: everything of a scope as JSON lines, and back."""
+"""``export``, ``import`` and ``restore``: everything of a scope as JSON lines, and back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import stat
 import sys
 import tempfile
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
@@ -30,13 +31,12 @@ from symfonic.capabilities.memory.cli.output import (
     wants_json,
 )
 from symfonic.capabilities.memory.errors import InputError, SymfonicError
+from symfonic.capabilities.memory.export_file import checked, framed, parsed, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-FORMAT: Final = "symfonic-memory"
-VERSION: Final = 1
 _STANDARD: Final = "-"
 
 
@@ -60,11 +60,11 @@ def export(*, store: str, scope: str, out: Path | None) -> None:
         rows = memory.export(scope=scope)
         if out is None:
             number = 0
-            for line in _lines(scope, rows):
+            for line in framed(scope, rows):
                 click.echo(json_line(line))
             return
         with _written(out) as stream:
-            for number, line in enumerate(_lines(scope, rows)):
+            for number, line in enumerate(framed(scope, rows)):
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 step(number)
     if wants_json():
@@ -84,15 +84,15 @@ def import_(*, store: str, scope: str | None, file: str) -> None:
     person to approve here.
     """
     with _opened(file) as stream:
-        lines = _parsed(stream, file)
-        source = _checked(next(lines, {}), file)
+        lines = parsed(stream, file)
+        source = checked(next(lines, {}), file)
         target = source if scope is None else scope
         with (
             _unmade_when_refused(store),
             open_memory(store, create=True) as memory,
             _counting(f"importing {target}") as step,
         ):
-            added = memory.restore_rows(_rows(lines, file, step), scope=target)
+            added = memory.restore_rows(rows_of(lines, file, step), scope=target)
     if wants_json():
         emit({"path": file, "scope": target, "added": added})
     else:
@@ -100,13 +100,33 @@ def import_(*, store: str, scope: str | None, file: str) -> None:
         console().print(f"Imported into {target}: {said or 'nothing that was not there'}.")
 
 
-def _lines(scope: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    number = 0
-    yield {"format": FORMAT, "version": VERSION, "scope": scope}
-    for row in rows:
-        number += 1
-        yield row
-    yield {"end": True, "rows": number}
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--scope", metavar="PATH", callback=lambda _ctx, _param, value: value and named_scope(value),
+    help="Where to; the scope that was exported unless named.",
+)  # fmt: skip
+@common()
+def restore(*, store: str, scope: str | None, file: str) -> None:
+    """Put an export back as it was, into an empty scope.
+
+    FILE is what 'export' wrote, or - for standard input. Unlike 'import' it keeps everything:
+    decisions on procedures with who and when, kept plans, the history and what can be undone. So
+    the scope must hold nothing, and the file must be as it was written: its last line vouches for
+    it. Either all of it lands or nothing.
+    """
+    with (
+        _opened(file) as stream,
+        _unmade_when_refused(store),
+        open_memory(store, create=True) as memory,
+        _counting(f"restoring {file}") as step,
+    ):
+        restored = memory.restore(parsed(stream, file), scope=scope, name=file, step=step)
+    if wants_json():
+        emit({"path": file, **asdict(restored)})
+    else:
+        found = ", ".join(f"{name} {number:,}" for name, number in restored.rows.items() if number)
+        console().print(f"Restored {restored.scope} as it was exported: {found}.")
 
 
 def _keep_off_store(path: Path, store: str) -> None:
@@ -215,60 +235,6 @@ def _opened(file: str) -> AbstractContextManager[IO[bytes]]:
         raise InputError(
             f"The export {file} cannot be read: {cause.strerror or cause}.", path=file
         ) from cause
-
-
-def _parsed(stream: IO[bytes], file: str) -> Iterator[dict[str, Any]]:
-    try:
-        for number, line in enumerate(stream, start=1):
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError) as cause:
-                raise _damaged(file, f"line {number} is not JSON") from cause
-            if not isinstance(value, dict):
-                raise _damaged(file, f"line {number} is not an object")
-            yield value
-    except OSError as cause:
-        raise _damaged(file, cause.strerror or str(cause)) from cause
-
-
-def _checked(header: Mapping[str, Any], file: str) -> str:
-    if header.get("format") != FORMAT:
-        raise InputError(
-            f"{file} is no symfonic export: its first line does not say so. Log files are read "
-            "with 'symfonic-memory ingest'.",
-            path=file,
-        )
-    version = header.get("version")
-    if type(version) is not int or version != VERSION:
-        raise InputError(
-            f"{file} is an export of version {version!r:.40}, and this release reads version "
-            f"{VERSION}. Import it with the release that wrote it, or a newer one.",
-            path=file,
-            version=version,
-        )
-    return named_scope(header.get("scope"))
-
-
-def _rows(
-    lines: Iterator[dict[str, Any]], file: str, step: Callable[[int], None]
-) -> Iterator[dict[str, Any]]:
-    """The rows between the first line and the last; an export without its last line is refused."""
-    number = 0
-    for line in lines:
-        if "end" in line:
-            if line.get("rows") != number:
-                raise _damaged(file, f"it says {line.get('rows')} rows and holds {number}")
-            if next(lines, None) is not None:
-                raise _damaged(file, "it goes on after its last line")
-            return
-        number += 1
-        step(number)
-        yield line
-    raise _damaged(file, f"it breaks off after {count(number, 'row')}")
-
-
-def _damaged(file: str, problem: str) -> InputError:
-    return InputError(f"The export {file} is damaged: {problem}. Nothing was imported.", path=file)
 
 
 @contextmanager

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from symfonic.capabilities.memory.erasure import forgettable, whole_id
+from symfonic.capabilities.memory.export_file import checked, rows_of
 from symfonic.capabilities.memory.operations.core import Operations
 from symfonic.capabilities.memory.records import LinkKind
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.store import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from symfonic.capabilities.memory.records import Link, Record, RecordId
     from symfonic.capabilities.memory.store import Receipt, ScopeState
 
 _SHOWN = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """A scope that was put back, and its rows by table."""
+
+    scope: str
+    rows: Mapping[str, int]
 
 
 class CareOperations(Operations):
@@ -84,6 +94,33 @@ class CareOperations(Operations):
         self.flush_uses()
         return self.store.load(Scope(scope), rows)
 
+    def restore(
+        self,
+        lines: Iterable[dict[str, Any]],
+        *,
+        scope: str | None = None,
+        name: str = "<lines>",
+        step: Callable[[int], None] | None = None,
+    ) -> Restored:
+        """Put an export back as it was, into an empty scope: the same name, or ``scope``.
+
+        ``lines`` are those of an export, the first and the last included; ``name`` says in errors
+        where they stand. Everything is kept: decisions with who and when, states, histories, kept
+        plans, what can be undone. The next night does what it would have done there. It is for an
+        operator: what vouches for the rows is the digest in the last line, and all of them land in
+        one transaction once it was found right, or none.
+
+        ``step`` is told the rows so far. Raises ``InputError`` for an export that is not as it was
+        written, naming the line, and for a scope that holds anything.
+        """
+        self.flush_uses()
+        read = iter(lines)
+        header = next(read, {})
+        source = checked(header, name)
+        where = Scope(source if scope is None else scope)
+        rows = rows_of(read, name, step or _silent, vouched=header)
+        return Restored(scope=where.path, rows=self.store.restore(where, rows))
+
     def stats(self, *, scope: str) -> dict[str, Any]:
         """Counts of the scope's records, links, unread rows and runs."""
         self.flush_uses()
@@ -102,6 +139,10 @@ class CareOperations(Operations):
     def check(self) -> list[str]:
         """What is wrong with the store, a sentence each; empty when it is sound."""
         return self.store.check()
+
+
+def _silent(_number: int) -> None:
+    """No progress is shown."""
 
 
 def _each(rows: Iterable[dict[str, Any]]) -> Generator[dict[str, Any], None, None]:

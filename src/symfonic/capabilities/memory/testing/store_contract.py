@@ -20,6 +20,7 @@ from symfonic.capabilities.memory.testing.contract.lookups import LookupContract
 from symfonic.capabilities.memory.testing.contract.nights import NightsContract
 from symfonic.capabilities.memory.testing.contract.pending import PendingContract
 from symfonic.capabilities.memory.testing.contract.plans import PlanContract
+from symfonic.capabilities.memory.testing.contract.restoring import RestoreContract
 from symfonic.capabilities.memory.testing.contract.runs import RunContract
 from symfonic.capabilities.memory.testing.contract.scopes import ScopeContract
 from symfonic.capabilities.memory.testing.contract.transfer import TransferContract
@@ -38,6 +39,7 @@ class StoreContract(
     LeaseContract,
     LookupContract,
     TransferContract,
+    RestoreContract,
     WindowContract,
     NightsContract,
     ErasureContract,

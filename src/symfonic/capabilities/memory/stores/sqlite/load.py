@@ -61,7 +61,11 @@ def load_rows(db: Connection, path: str, rows: Iterable[Mapping[str, Any]]) -> d
     person has not yet seen them here. Raises ``InputError`` for a row that cannot be read, and for
     a history that is not the one of the scope.
     """
-    loading = _Loading(db, path)
+    return load_into(Loading(db, path), rows)
+
+
+def load_into(loading: Loading, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Add rows; an error names the row."""
     for number, row in enumerate(rows, start=1):
         try:
             loading.add(row)
@@ -71,14 +75,15 @@ def load_rows(db: Connection, path: str, rows: Iterable[Mapping[str, Any]]) -> d
             if isinstance(error.__cause__, sqlite3.OperationalError):  # the disk or a lock
                 raise
             raise InputError(
-                f"Row {number} of the export ({_named(row)}) is damaged: {error}. "
-                "Nothing was imported.",
+                f"Row {number} of the export, on its line {number + 1} ({_named(row)}), is "
+                f"damaged: {error}. Nothing was written.",
                 row=number,
+                line=number + 1,
             ) from error
     return loading.finish()
 
 
-class _Loading:
+class Loading:
     """One import under way."""
 
     def __init__(self, db: Connection, path: str) -> None:
@@ -199,7 +204,7 @@ class _Loading:
         run = tuple(
             values[name] for name in ("kind", "status", "clock", "input_digest", "output_digest")
         )
-        report = dict(to_run(_run_columns(values)).report)
+        report = report_of(values)
         self.runs = max(self.runs, number)
         self.brought.add(number)
         there = self.standing.get(number)
@@ -218,21 +223,13 @@ class _Loading:
         self.added["run"] += self.db.execute("load_run", values).rowcount
 
     def _add_other(self, table: str, values: dict[str, Any]) -> None:
-        columns = [values[name] for name in COLUMNS[table]]
+        read_row(table, values)
         match table:
-            case "link":
-                to_link(columns[1:])
-            case "seen":
-                to_seen([v for name, v in values.items() if name not in {"scope", "window"}])
-            case "answer":
-                to_answer(columns[1:])
-            case "change":
-                if values["run"] in self.abandoned or values["run"] in self.compacted:
-                    return
-                to_journal(_journal_columns(values))
+            case "change" if values["run"] in self.abandoned or values["run"] in self.compacted:
+                return
             case "use" if self._is_counted(values):
                 return
-            case _:  # uses and unread rows are keys and numbers, which the table checks
+            case _:
                 pass
         self.added[table] += self.db.execute(f"load_{table}", values).rowcount
 
@@ -254,6 +251,27 @@ class _Loading:
             f"{run}. Import it into a scope of its own with --scope, or into a new file.",
             run=run,
         )
+
+
+def read_row(table: str, values: Mapping[str, Any]) -> None:
+    """Read a row as the store reads its own. Raises what reading a damaged one raises."""
+    columns = [values[name] for name in COLUMNS[table]]
+    match table:
+        case "link":
+            to_link(columns[1:])
+        case "seen":
+            to_seen([v for name, v in values.items() if name not in {"scope", "window"}])
+        case "answer":
+            to_answer(columns[1:])
+        case "change":
+            to_journal(_journal_columns(values))
+        case _:  # uses and unread rows are keys and numbers, which the table checks
+            pass
+
+
+def report_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of a run's row, which is read as the store reads its own."""
+    return dict(to_run(_run_columns(values)).report)
 
 
 def _is_history(run: tuple[Any, ...]) -> bool:

@@ -815,6 +815,10 @@ INSERT INTO scope (path, salt, half_life_hours, visible, counter, run_count, las
 VALUES (:path, :salt, :half_life_hours, 0, :counter, :run_count, :last_clock, :deep_clock,
     :settings);
 
+-- name: drop_empty_scope
+-- A scope in which nothing was ever written, before another is put in its place.
+DELETE FROM scope WHERE path = :scope AND counter = 0 AND run_count = 0;
+
 -- name: dump_record
 -- A scope's rows of record, for an export.
 SELECT scope, id, kind, key, state, version, seq, pinned, trust, strength, occurred_at,

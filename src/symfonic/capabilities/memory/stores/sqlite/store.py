@@ -45,6 +45,7 @@ from symfonic.capabilities.memory.stores.sqlite.ingest import insert_turns
 from symfonic.capabilities.memory.stores.sqlite.load import load_rows
 from symfonic.capabilities.memory.stores.sqlite.reader import SQLiteReader, to_state
 from symfonic.capabilities.memory.stores.sqlite.rescaling import rescale
+from symfonic.capabilities.memory.stores.sqlite.restoring import restore_rows
 from symfonic.capabilities.memory.stores.sqlite.rows import HOUR, to_run
 from symfonic.capabilities.memory.stores.sqlite.writer import add_uses
 from symfonic.capabilities.memory.upkeep import StoreSize
@@ -427,6 +428,10 @@ class SQLiteStore:
     def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         with self._lock, self._db.writing():
             return load_rows(self._db, scope.path, rows)
+
+    def restore(self, scope: Scope, rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        with self._lock, self._db.writing():
+            return restore_rows(self._db, scope.path, rows)
 
     def check(self) -> list[str]:
         problems = []
