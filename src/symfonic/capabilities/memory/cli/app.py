@@ -116,6 +116,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         summary="Bring an export into a scope.",
         attribute="import_",
     ),
+    "restore": Entry(
+        module="transfer",
+        section="Care",
+        summary="Put an export back as it was, into an empty scope.",
+    ),
     "compact": Entry(
         module="upkeep", section="Care", summary="Drop old history and fold old uses."
     ),
