@@ -231,3 +231,59 @@ def test_import_into_a_store_whose_name_is_too_long_is_refused(
     text = run("export").stdout
     error = ask("import", "-", "--store", "x" * 300, text=text, code=21)["error"]
     assert error["type"] == "StoreUnavailable"
+
+
+def test_restore_puts_everything_back_as_it_was(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path, tmp_path: Path
+) -> None:
+    i = ask("drafts", "list")["drafts"][0]["id"]
+    ask("drafts", "approve", i, "--by", "ana")
+    ask("forget", "--session", "mon-support-1", "--yes")
+    out, other = tmp_path / "office.jsonl", tmp_path / "other.db"
+    ask("export", "--out", out)
+    shown = ask("restore", out, "--store", other, SYMFONIC_SCOPE=None)
+    assert (shown["path"], shown["scope"]) == (str(out), "demo/office")
+    assert sum(shown["rows"].values()) == len(out.read_text(encoding="utf-8").splitlines()) - 2
+    assert run("export", "--store", other).stdout == out.read_text(encoding="utf-8")
+    assert ask("drafts", "show", i, "--store", other)["draft"]["status"] == "approved"
+    assert run("undo", "demo/office#2", "--store", other).exit_code == 0
+
+
+def test_restore_goes_into_a_named_scope_and_no_other_by_itself(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    text = run("export").stdout
+    refused = run("restore", "-", text=text, SYMFONIC_SCOPE="acme/ben")
+    assert refused.exit_code == 13
+    assert "The scope demo/office is not empty" in refused.stderr
+    assert "symfonic-memory import" in refused.stderr
+    shown = run("restore", "-", "--scope", "acme/ben", text=text).stdout
+    assert shown.startswith("Restored acme/ben as it was exported: scope 1, record ")
+    assert ask("runs", "--scope", "acme/ben")["runs"][0]["run_id"] == "acme/ben#2"
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda lines: lines[:-1], "it breaks off after"),
+        (lambda lines: [*lines[:3], *lines[4:]], "rows and it holds"),
+        (lambda lines: [*lines[:3], lines[3].replace("demo", "mode"), *lines[4:]], "was edited"),
+        (lambda lines: [lines[0].replace("demo", "mode"), *lines[1:]], "was edited"),
+        (lambda lines: [*lines[:-1], lines[-1].partition(', "digest"')[0] + "}"], "no digest"),
+        (lambda lines: [*lines[:3], "[]", *lines[4:]], "line 4 is not an object"),
+        (lambda _lines: [], "no symfonic export"),
+    ],
+)
+def test_an_export_that_is_not_as_it_was_written_is_not_restored(
+    damage: Callable[[list[str]], list[str]],
+    said: str,
+    ask: Callable[..., Any],
+    run: Callable[..., Result],
+    slept: Path,
+    tmp_path: Path,
+) -> None:
+    text = "\n".join(damage(run("export").stdout.splitlines()))
+    other = tmp_path / "other.db"
+    error = ask("restore", "-", "--store", other, text=text, code=13)["error"]
+    assert said in error["message"]
+    assert list(tmp_path.glob("other.db*")) == []

@@ -64,7 +64,8 @@ def checked(header: Mapping[str, Any], file: str) -> str:
             path=file,
             version=version,
         )
-    return Scope(str(header.get("scope", ""))).path
+    scope = header.get("scope")
+    return Scope(scope if isinstance(scope, str) else "").path
 
 
 def rows_of(
