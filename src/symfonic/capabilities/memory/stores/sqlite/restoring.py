@@ -83,7 +83,7 @@ class _Restoring(Loading):
         self.runs = max(self.runs, number)
         if self.is_renamed:
             names = {"run_id": f"{self.path}#{number}", "scope": self.path}
-            report |= {name: names[name] for name in names.keys() & report.keys()}
+            report |= {name: value for name, value in names.items() if name in report}
             values["report"] = json.dumps(report, ensure_ascii=False)
         self._insert("run", values)
 

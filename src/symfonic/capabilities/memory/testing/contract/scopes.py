@@ -84,6 +84,7 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     ),
     "undone": lambda r, ids, _: r.undone("old", ids),
     "undone_sources": lambda r, _, __: r.undone_sources("old"),
+    "unslept": lambda r, _, __: r.state.path if len(list(r.unslept(until=FAR))) == 2 else "",
     "told_count": lambda r, _, __: r.state.path if r.told_count() else "",
     "ids_like": lambda r, ids, _: [i for each in ids for i in r.ids_like(each)],
     "search": lambda r, _, __: r.search('"kettle"', kinds=KINDS, limit=100),
