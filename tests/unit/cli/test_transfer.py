@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from symfonic.capabilities.memory.cli import transfer
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -286,4 +288,21 @@ def test_an_export_that_is_not_as_it_was_written_is_not_restored(
     other = tmp_path / "other.db"
     error = ask("restore", "-", "--store", other, text=text, code=13)["error"]
     assert said in error["message"]
+    assert list(tmp_path.glob("other.db*")) == []
+
+
+def test_progress_of_a_restore_never_enters_the_result(
+    run: Callable[..., Result], slept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = run("export").stdout
+    monkeypatch.setattr(transfer, "shows_progress", lambda: True)
+    shown = run("restore", "-", "--store", tmp_path / "other.db", text=text)
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("Restored demo/office")
+
+
+def test_a_backup_that_is_not_there_is_named(run: Callable[..., Result], tmp_path: Path) -> None:
+    refused = run("restore", tmp_path / "none.jsonl", "--store", tmp_path / "other.db")
+    assert refused.exit_code == 13
+    assert "none.jsonl cannot be read" in refused.stderr
     assert list(tmp_path.glob("other.db*")) == []
