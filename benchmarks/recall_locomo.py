@@ -26,7 +26,7 @@ from symfonic.capabilities.memory.compose import compose_collaborators
 from symfonic.capabilities.memory.maintenance import Maintenance
 from symfonic.capabilities.memory.policy import LearningPolicy
 from symfonic.capabilities.memory.recall import recall
-from symfonic.capabilities.memory.recall_query import expression, query_terms
+from symfonic.capabilities.memory.recall_query import expressions, query_terms
 from symfonic.capabilities.memory.roster import consolidation_phases
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.store import Subscription, Turn
@@ -78,7 +78,7 @@ def questions_of(entry: dict[str, Any], known: set[str]) -> Iterator[tuple[int, 
             yield row["category"], row["question"], evidence
 
 
-def by_index(reader: MemoryReader, words: str) -> set[str | None]:
+def by_index(reader: MemoryReader, words: list[str]) -> set[str | None]:
     """What the index alone puts first."""
     hits = reader.search(words, kinds=("episode",), limit=LIMIT) if words else []
     return {getattr(hit.record.content, "source_id", None) for hit in hits}
@@ -111,14 +111,14 @@ def measure(path: Path, *, one_scope: bool, after_sleep: bool) -> dict[str, dict
     before: list[set[str | None]] = []
     for store, category, question, evidence in asked:
         with store.snapshot(scope) as reader:
-            raw = " OR ".join(f'"{w}"' for w in dict.fromkeys(re.findall(r"\w+", question.lower())))
+            raw = [f'"{w}"' for w in dict.fromkeys(re.findall(r"\w+", question.lower()))]
             began = time.process_time()
             answer = recall(reader, question, now=NOW, limit=LIMIT)
             times.append(time.process_time() - began)
             before.append({item.source_id for item in answer.items})
             ways = {
                 "index, every word": by_index(reader, raw),
-                "index, without stop words": by_index(reader, expression(query_terms(question))),
+                "index, without stop words": by_index(reader, expressions(query_terms(question))),
                 "recall": {item.source_id for item in answer.items},
             }
         for way, ids in ways.items():

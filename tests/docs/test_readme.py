@@ -109,7 +109,10 @@ class Shell:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        kept = {name: value for name, value in os.environ.items() if "SYMFONIC" not in name}
+        kept = {
+            name: value for name, value in os.environ.items()
+            if "SYMFONIC" not in name and name not in {"CI", "BUILD_NUMBER", "PYTEST_ADDOPTS"}
+        }  # fmt: skip
         fixed = {"COLUMNS": "88", "PYTHONUTF8": "1", "TERM": "dumb", "PYTHONPATH": SOURCE}
         self.environ = {**kept, **fixed}
 

@@ -265,7 +265,7 @@ class StoreMachine(RuleBasedStateMachine):
             visible = {i for i, state in model.states.items() if state != "archived"}
             assert reader.state.visible == len(visible)
             for word in WORDS[:3]:
-                hits = reader.search(f'"{word}"', kinds=KINDS, limit=999)
+                hits = reader.search([f'"{word}"'], kinds=KINDS, limit=999)
                 assert {str(hit.record.id) for hit in hits} == {
                     i for i in visible if model.texts[i] == word
                 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symfonic.capabilities.memory.recall_query import expression, query_terms
+from symfonic.capabilities.memory.recall_query import expressions, query_terms
 from symfonic.capabilities.memory.records import ToolCall
 from symfonic.capabilities.memory.text_terms import (
     CALL_RESULT,
@@ -26,7 +26,7 @@ from symfonic.capabilities.memory.text_terms import (
 
 def finds(query: str, text: str) -> bool:
     """Whether an index of ``text`` answers ``query``."""
-    asked = expression(query_terms(query))
+    asked = " OR ".join(expressions(query_terms(query)))
     if not asked:
         return False
     db = sqlite3.connect(":memory:")

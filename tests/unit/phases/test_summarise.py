@@ -324,7 +324,7 @@ def test_a_condensed_episode_is_still_found_by_its_words(store: MemoryStore) -> 
     fill(store, [turn(n) for n in range(12)])
     apply(store, run(store))
     with store.snapshot(SCOPE) as reader:
-        hits = reader.search('"key"', kinds=["episode", "summary"], limit=50)
+        hits = reader.search(['"key"'], kinds=["episode", "summary"], limit=50)
     found = {hit.record.id: hit.record.state for hit in hits}
     assert found[RecordId("e000")] == "condensed"
     assert len(found) == 13

@@ -101,7 +101,7 @@ def test_only_the_text_index_and_key_lists_are_virtual(connection: Connection) -
 
 
 def test_a_full_text_search_never_walks_the_index(connection: Connection) -> None:
-    (step,) = [s for s in plan(connection, "search") if "record_text" in s]
+    (step,) = [s for s in plan(connection, "matching_rows") if "record_text" in s]
     assert "VIRTUAL TABLE INDEX 0:M" in step
 
 

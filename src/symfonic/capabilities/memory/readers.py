@@ -183,8 +183,12 @@ class PlanReader(PassReader, Protocol):
 class RecallReader(Protocol):
     """What recall and the interfaces look things up by."""
 
-    def search(self, expression: str, *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
-        """Visible records of this scope and its ancestors matching a full-text expression."""
+    def search(self, terms: Sequence[str], *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
+        """Visible records of this scope and its ancestors that hold any of the terms, best first.
+
+        A term is a full-text expression. What it weighs is its rarity among the rows of these
+        scopes, and nothing that another scope holds; of equals the newest come first.
+        """
         ...
 
     def neighbours(self, episodes: Sequence[Record], *, distance: int) -> list[Record]:

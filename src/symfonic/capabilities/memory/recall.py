@@ -21,7 +21,7 @@ from symfonic.capabilities.memory.recall_placing import (
     stands_apart,
     with_procedure,
 )
-from symfonic.capabilities.memory.recall_query import expression, query_terms
+from symfonic.capabilities.memory.recall_query import expressions, query_terms
 from symfonic.capabilities.memory.recall_scoring import (
     DEFAULT_WEIGHTS,
     Candidate,
@@ -148,13 +148,13 @@ def _candidates(
 ) -> tuple[list[Candidate], bool]:
     """Everything that is considered, weighed; and whether the index held more than was taken."""
     most = weights.candidates
-    hits = reader.search(expression(asked), kinds=kinds, limit=most + _SUMMARY_ROOM)
+    hits = reader.search(expressions(asked), kinds=kinds, limit=most + _SUMMARY_ROOM)
     summed = [hit for hit in hits if hit.record.kind == "summary"]
     hits = [hit for hit in hits if hit.record.kind != "summary"][:most]
     cut = len(hits) == most
     if cut and "procedure" in kinds:
         known = {hit.record.id for hit in hits}
-        few = reader.search(expression(asked), kinds=("procedure",), limit=weights.comparable)
+        few = reader.search(expressions(asked), kinds=("procedure",), limit=weights.comparable)
         hits += [hit for hit in few if hit.record.id not in known]
     hits += summed
     matcher = Matcher(asked.terms)

@@ -84,13 +84,15 @@ def query_terms(query: str) -> Query:
     )  # fmt: skip
 
 
-def expression(query: Query) -> str:
-    """The full-text expression that matches any of the terms; empty where there is none.
+def expressions(query: Query) -> list[str]:
+    """For each term, the full-text expression that matches any form of it.
 
-    It speaks of the text alone; the store adds whose memory it searches.
+    They speak of the text alone; the store adds whose memory it searches.
     """
-    phrases = dict.fromkeys(" ".join(form) for term in query.terms for form in term.forms)
-    return " OR ".join(f'"{phrase}"' for phrase in phrases)
+    return [
+        " OR ".join(f'"{phrase}"' for phrase in dict.fromkeys(" ".join(f) for f in term.forms))
+        for term in query.terms
+    ]
 
 
 def beginning(term: Term) -> str | None:
@@ -104,9 +106,9 @@ def beginning(term: Term) -> str | None:
     return term.text[: max(LEAST_PREFIX, len(term.text) // 2)]
 
 
-def beginning_expression(prefixes: list[str]) -> str:
-    """The full-text expression that matches any word with one of these beginnings."""
-    return " OR ".join(f'"{prefix}" *' for prefix in prefixes)
+def beginning_expressions(prefixes: list[str]) -> list[str]:
+    """The full-text expressions that match words with these beginnings."""
+    return [f'"{prefix}" *' for prefix in dict.fromkeys(prefixes)]
 
 
 def _chunks(text: str) -> list[str]:

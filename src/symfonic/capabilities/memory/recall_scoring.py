@@ -1,8 +1,7 @@
 """How well a candidate answers a question: what it matched, who said it, and what stands beside it.
 
-The index only proposes candidates. Its own score counts a word's rows over every scope, differs
-between stores, and lets one word said five times outrank three words said once. So a candidate is
-weighed here, from its text and from counts of the reader's own records.
+The index only proposes candidates, those of the rarest words first. A candidate is weighed here,
+from its text and from counts of the reader's own records.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ class RecallWeights:
     """What each part of a score is worth, beside a text match of 0 to 1.
 
     Chosen on LoCoMo by ``benchmarks/recall_locomo.py``: the share of evidence turns among the first
-    ten, in percent, is 75.2 with each conversation in a store of its own and 70.8 with all in one
+    ten, in percent, is 75.2 with each conversation in a store of its own and 71.0 with all in one
     scope. The pairs of numbers below are what is lost of these when the part is taken out.
     """
 
     candidates: int = 250
-    """Rows asked of the text index (120: 0.5 and 1.0); later ones hold only common words. The index
-    ranks by statistics that a night's summaries move, so the last rows need some room.
+    """Rows asked of the text index (120: 0.5 and 1.0); later ones hold only common words. How
+    rare a word is moves with a night's summaries, so the last rows need some room.
     """
     seeds: int = 20
     """Best rows around which turns are fetched that matched nothing themselves (4.4 and 5.2)."""

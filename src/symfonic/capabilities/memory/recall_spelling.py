@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from symfonic.capabilities.memory.recall_query import beginning, beginning_expression
+from symfonic.capabilities.memory.recall_query import beginning, beginning_expressions
 from symfonic.capabilities.memory.recall_scoring import Candidate
 from symfonic.capabilities.memory.records import rounded
 from symfonic.capabilities.memory.text_terms import fold
@@ -45,7 +45,7 @@ def near_spellings(
     known = {candidate.record.id for candidate in found}
     least = min((candidate.total for candidate in found), default=1.0)
     near: list[Candidate] = []
-    for hit in reader.search(beginning_expression(prefixes), kinds=kinds, limit=_MOST):
+    for hit in reader.search(beginning_expressions(prefixes), kinds=kinds, limit=_MOST):
         if hit.record.id in known:
             continue
         text = fold(hit.record.text).lower()

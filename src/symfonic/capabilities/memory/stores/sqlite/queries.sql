@@ -631,19 +631,18 @@ CROSS JOIN link AS l ON l.scope = :scope AND l.source = i.value AND l.kind = 'me
 CROSS JOIN record AS r ON r.scope = l.scope AND r.id = l.target
 WHERE r.state <> 'forgotten';
 
--- name: search
--- Visible records that match a full-text expression, best first; whole rows only of those.
-SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
-       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body,
-       found.score
-FROM (
-    SELECT record_text.rowid AS row, m.id AS id, -bm25(record_text, 0.0, 1.0) AS score
-    FROM record_text CROSS JOIN record AS m ON m.row = record_text.rowid
-    WHERE record_text MATCH :expression AND m.scope IN (SELECT value FROM json_each(:scopes))
-      AND m.state IN ('active', 'condensed') AND m.kind IN (SELECT value FROM json_each(:kinds))
-    ORDER BY score DESC, m.id LIMIT :count) AS found
-CROSS JOIN record AS r ON r.row = found.row
-ORDER BY found.score DESC, r.id;
+-- name: matching_rows
+-- The newest rows of the text index that match an expression.
+SELECT rowid FROM record_text WHERE record_text MATCH :expression ORDER BY rowid DESC LIMIT :most;
+
+-- name: found_rows
+-- Records by row, those that recall may show.
+SELECT r.row, r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust,
+       r.strength, r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text,
+       r.body
+FROM json_each(:rows) AS f CROSS JOIN record AS r ON r.row = f.value
+WHERE r.scope IN (SELECT value FROM json_each(:scopes)) AND r.state IN ('active', 'condensed')
+  AND r.kind IN (SELECT value FROM json_each(:kinds));
 
 -- name: list_records
 -- Visible records of some kinds, newest first.

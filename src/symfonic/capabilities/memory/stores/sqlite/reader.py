@@ -23,13 +23,13 @@ from symfonic.capabilities.memory.stores.sqlite.rows import (
     HOUR,
     LARGEST,
     array,
-    scope_token,
     to_journal,
     to_link,
     to_record,
     to_run,
     to_seen,
 )
+from symfonic.capabilities.memory.stores.sqlite.searching import search
 from symfonic.capabilities.memory.stores.sqlite.versions import records_as_of
 from symfonic.capabilities.memory.stores.sqlite.windows import count_shared, count_windows
 
@@ -311,15 +311,13 @@ class SQLiteReader:
         rows = self._db.rows("undone_sources", {"scope": self._path, "phase": phase})
         return sorted(RecordId(str(row[0])) for row in rows)
 
-    def search(self, expression: str, *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
-        tokens = " OR ".join(f'"{scope_token(path)}"' for path in self._order)
-        bound = {
-            "expression": f"{{scope}} : ({tokens}) AND {{text}} : ({expression})",
-            "scopes": self._visible,
-            "kinds": array(kinds),
-            "count": min(limit, LARGEST),
-        }
-        return [Hit(record=to_record(row), score=row[18]) for row in self._numbers("search", bound)]
+    def search(self, terms: Sequence[str], *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
+        if not terms or not kinds:
+            return []
+        return search(
+            self._db, self._order, terms,
+            kinds=kinds, limit=min(limit, LARGEST), stored=self.told_count(),
+        )  # fmt: skip
 
     def neighbours(self, episodes: Sequence[Record], *, distance: int) -> list[Record]:
         asked = [

@@ -116,7 +116,7 @@ class ErasureContract(ContractBase):
         assert WORD not in repr(receipt)
         with store.snapshot(OWN) as reader:
             for word in (WORD, "argument", "speaker"):
-                assert reader.search(f'"{word}"', kinds=KINDS, limit=9) == []
+                assert reader.search([f'"{word}"'], kinds=KINDS, limit=9) == []
         assert store.check() == []
 
     def test_what_was_undone_before_is_forgotten_too(self, store: MemoryStore) -> None:

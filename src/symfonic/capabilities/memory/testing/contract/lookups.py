@@ -89,7 +89,7 @@ class LookupContract(ContractBase):
             assert reader.undone("testing", []) == {}
             assert reader.neighbours([], distance=3) == []
             assert reader.list_records(kinds=[], limit=9) == []
-            assert reader.search('"kettle"', kinds=[], limit=9) == []
+            assert reader.search(['"kettle"'], kinds=[], limit=9) == []
 
     @pytest.mark.parametrize("count", [1, MANY])
     def test_one_key_and_many_find_their_rows(self, store: MemoryStore, count: int) -> None:
@@ -278,9 +278,9 @@ class LookupContract(ContractBase):
             make_episode("e4", "A kettle again.", state="condensed"),
         )  # fmt: skip
         with store.snapshot(OWN) as reader:
-            found = {h.record.id for h in reader.search('"kettle"', kinds=KINDS, limit=9)}
-            episodes = reader.search('"kettle"', kinds=["episode"], limit=9)
-            assert len(reader.search('"kettle"', kinds=KINDS, limit=1)) == 1
+            found = {h.record.id for h in reader.search(['"kettle"'], kinds=KINDS, limit=9)}
+            episodes = reader.search(['"kettle"'], kinds=["episode"], limit=9)
+            assert len(reader.search(['"kettle"'], kinds=KINDS, limit=1)) == 1
         assert found == {"e1", "e4", "sum"}
         assert {hit.record.id for hit in episodes} == {"e1", "e4"}
         assert [hit.score for hit in episodes] == sorted(

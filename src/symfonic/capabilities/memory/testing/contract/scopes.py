@@ -87,7 +87,7 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "unslept": lambda r, _, __: r.state.path if len(list(r.unslept(until=FAR))) == 2 else "",
     "told_count": lambda r, _, __: r.state.path if r.told_count() else "",
     "ids_like": lambda r, ids, _: [i for each in ids for i in r.ids_like(each)],
-    "search": lambda r, _, __: r.search('"kettle"', kinds=KINDS, limit=100),
+    "search": lambda r, _, __: r.search(['"kettle"'], kinds=KINDS, limit=100),
     "neighbours": lambda r, _, records: (
         r.neighbours(records[:1], distance=9)
         + r.neighbours(records, distance=0)
@@ -233,7 +233,7 @@ class ScopeContract(ContractBase):
         for scope in SCOPES:
             fill(store, scope)
         with store.snapshot(OWN) as reader:
-            hits = reader.search('"nothing") OR ("kettle"', kinds=KINDS, limit=100)
+            hits = reader.search(['"nothing") OR ("kettle"'], kinds=KINDS, limit=100)
         assert {hit.record.scope for hit in hits} <= {OWN.path, ROOT.path}
 
     def test_a_write_changes_no_other_scope(self, store: MemoryStore) -> None:

@@ -93,7 +93,7 @@ class TransferContract(ContractBase):
             assert dumped(other) == dumped(store)
             assert waiting(other, "reading") == waiting(store, "reading")
             with other.snapshot(OWN) as reader:
-                assert len(reader.search('"four"', kinds=KINDS, limit=9)) == 1
+                assert len(reader.search(['"four"'], kinds=KINDS, limit=9)) == 1
         finally:
             other.close()
 

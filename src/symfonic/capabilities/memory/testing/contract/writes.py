@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def found(store: MemoryStore, expression: str) -> list[str]:
     """The ids of what a full-text expression finds."""
     with store.snapshot(OWN) as reader:
-        return [hit.record.id for hit in reader.search(expression, kinds=KINDS, limit=9)]
+        return [hit.record.id for hit in reader.search([expression], kinds=KINDS, limit=9)]
 
 
 class WriteContract(ContractBase):
