@@ -33,6 +33,41 @@ from symfonic.capabilities.memory.ingest.redact import names_secret, redact
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
             "[redacted: jwt]",
         ),
+        (
+            "Authorization: Bearer qwertyuiopasdfghjklzxcvb",
+            "Authorization: Bearer [redacted: bearer token]",
+        ),
+        (
+            '{"Authorization": "token 9a8b7c6d5e4f"}',
+            '{"Authorization": "token [redacted: bearer token]"}',
+        ),
+        (
+            "curl -s --user 'ana:paprika' https://mill.example",
+            "curl -s --user 'ana:[redacted: credentials]' https://mill.example",
+        ),
+        ("PGPASSWORD=gr1stmill psql", "PGPASSWORD=[redacted: secret] psql"),
+        ("sshpass -p 'gristmill' ssh mill", "sshpass -p '[redacted: password]' ssh mill"),
+        ("redis://:pa55word@cache:6379", "redis://:[redacted: password]@cache:6379"),
+        ("MILL_TOKEN=0a1b2c3d4e5f6a7b8c9d", "MILL_TOKEN=[redacted: secret]"),
+        ('{\\"token\\": \\"0a1b2c3d4e5f6a7b\\"}', '{\\"token\\": \\"[redacted: secret]\\"}'),
+        ("PRIVATE-TOKEN: 0a1b2c3d4e", "PRIVATE-TOKEN: [redacted: secret]"),
+        (
+            "https://mill.example/x?api_key=grist0mill&page=2#top",
+            "https://mill.example/x?api_key=[redacted: secret]&page=2#top",
+        ),
+        ("password: grist1", "password: [redacted: secret]"),
+        ("Cookie: sid=0a1b2c3d4e5f6a7b8c9d; lang=de", "Cookie: sid=[redacted: secret]; lang=de"),
+        ("AccountKey=QUJDREVGR0hJSktMTU5PUA==;Suffix", "AccountKey=[redacted: secret];Suffix"),
+        ("whsec_abcdefghijklmnopqrstuvwx", "[redacted: api key]"),
+        ("SG.abcdefghijklmnop.qrstuvwxyz012345", "[redacted: api key]"),
+        ("ya29.a0Abcdefghijklmnopqrstuv", "[redacted: api key]"),
+        ("hvs.CAESabcdefghijklmnopqr", "[redacted: api key]"),
+        (f"dop_v1_{'0a1b' * 12}", "[redacted: api key]"),
+        (f"bot 12345678:AA{'Bc3' * 11}", "bot [redacted: api key]"),
+        (
+            "https://hooks.slack.com/services/T0MILL000/B0MILL000/griststone",
+            "https://hooks.slack.com/services/[redacted: api key]",
+        ),
     ],
 )
 def test_a_known_secret_is_replaced_by_its_kind(text: str, expected: str) -> None:
@@ -54,6 +89,11 @@ def test_a_known_secret_is_replaced_by_its_kind(text: str, expected: str) -> Non
         "a basic understanding of sk-learn and the secret santa of 2026",
         "https://example.com/a:b@c is odd, and http://host:8080/path too",
         "the token budget is max_tokens=4096",
+        "the next_page_token=0a1b2c3d4e5f6a7b8c9d goes on",
+        "docker run --user node:node mill, then curl https://mill.example/a:b",
+        "authorization: token required, and a cookie: two spoons of sugar",
+        "curl -u ana: asks for it, curl -u ana:$PASSWORD does not",
+        "at 10:15 build 12345678:AAA was green",
     ],
 )
 def test_ordinary_text_is_returned_as_it_is(text: str) -> None:
@@ -71,7 +111,23 @@ def test_a_telling_name_makes_its_value_secret() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["sk-", "eyJ", "password=", "bearer ", "-----BEGIN PRIVATE KEY-----", "://a:", "xoxb-"]
+    "part",
+    [
+        "sk-",
+        "eyJ",
+        "password=",
+        "bearer ",
+        "-----BEGIN PRIVATE KEY-----",
+        "://a:",
+        "xoxb-",
+        "curl ",
+        "curl -u a",
+        "token=",
+        "authorization: token ",
+        "cookie: a=",
+        "?secret=",
+        ":AA",
+    ],
 )
 def test_a_megabyte_of_beginnings_takes_no_quadratic_time(part: str) -> None:
     text = part * (1_000_000 // len(part))

@@ -11,9 +11,9 @@ import re
 from typing import Final
 
 _WORD: Final = (
-    r"(?:password|passwd|passphrase|pwd|secret|secret[_-]?key|client[_-]?secret|api[_-]?key"
-    r"|access[_-]?key|secret[_-]?access[_-]?key|private[_-]?key|access[_-]?token|auth[_-]?token"
-    r"|refresh[_-]?token|bearer[_-]?token)"
+    r"(?:password|passwd|passphrase|pgpassword|pwd|secret|secret[_-]?key|client[_-]?secret"
+    r"|api[_-]?key|access[_-]?key|secret[_-]?access[_-]?key|private[_-]?key"
+    r"|(?:access|api|auth|bearer|bot|deploy|private|refresh|session)[_-]?token)"
 )
 
 _ASSIGNED: Final = (
@@ -39,9 +39,26 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
         re.compile(r"(?i:(?<=bearer\s))\s{0,8}(?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/-]{16,}={0,2}"),
     ),
     (
+        "bearer token",
+        ("authorization",),
+        re.compile(
+            r"(?i:(?P<keep>(?<![\w-])(?:proxy-)?authorization\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?"
+            r"(?:bearer|token|bot|key|apikey|api-key)\s{1,3}))"
+            r"(?:(?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/-]{8,}|[A-Za-z0-9._~+/-]{20,})={0,2}"
+        ),
+    ),
+    (
         "credentials",
         ("basic ",),
         re.compile(r"(?i:(?<=authorization: basic\s))[A-Za-z0-9+/]{8,}={0,2}"),
+    ),
+    (
+        "credentials",
+        ("curl",),
+        re.compile(
+            r"(?P<keep>(?<![\w-])curl\s[^\n|;&]{0,300}?(?<=\s)(?:-u|--user)[ =]?[\"']?"
+            r"[^\s:\"']{1,100}:)[^\s\"'\[$]{1,200}"
+        ),
     ),
     (
         "api key",
@@ -59,6 +76,19 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
         "github token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
         re.compile(r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})"),
+    ),
+    (
+        "api key",
+        ("whsec_", "sg.", "ya29.", "dop_v1_", "hvs.", ":aa", "hooks.slack.com/"),
+        re.compile(
+            r"(?<![A-Za-z0-9])whsec_[A-Za-z0-9+/]{24,}"
+            r"|(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+            r"|(?<![A-Za-z0-9])ya29\.[A-Za-z0-9_-]{20,}"
+            r"|(?<![A-Za-z0-9])dop_v1_[a-f0-9]{40,}"
+            r"|(?<![A-Za-z0-9])hvs\.[A-Za-z0-9_-]{20,}"
+            r"|(?<![A-Za-z0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"
+            r"|(?<=hooks\.slack\.com/services/)[A-Za-z0-9/]{20,}"
+        ),
     ),
     ("gitlab token", ("glpat-",), re.compile(r"(?<![A-Za-z0-9])glpat-[A-Za-z0-9_-]{20,}")),
     (
@@ -83,7 +113,35 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
     (
         "password",
         ("://",),
-        re.compile(r"(?<=://)(?P<keep>[^\s/:@\[\]]{1,100}:)[^\s/@\[\]]{1,200}(?=@)"),
+        re.compile(r"(?<=://)(?P<keep>[^\s/:@\[\]]{0,100}:)[^\s/@\[\]]{1,200}(?=@)"),
+    ),
+    (
+        "secret",
+        _ASSIGNED,
+        re.compile(rf"(?i:(?P<keep>[?&]{_WORD}=))[^\s&#\"'<>\[\]]{{6,}}"),
+    ),
+    (
+        "secret",
+        ("token",),
+        re.compile(
+            r"(?i:(?P<keep>(?<![A-Za-z0-9])(?<!page[_-])(?<!next[_-])(?<!sync[_-])(?<!cursor[_-])"
+            r"(?<!start[_-])(?<!end[_-])(?<!continuation[_-])token"
+            r"\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?))"
+            r"(?=[^\s\d]{0,200}\d)(?=[^\sA-Za-z]{0,200}[A-Za-z])[A-Za-z0-9._~+/-]{16,}={0,2}"
+        ),
+    ),
+    (
+        "secret",
+        ("cookie:", "accountkey=", "sharedaccesskey="),
+        re.compile(
+            r"(?i:(?P<keep>cookie:\s{0,3}[\w.-]{1,60}=|(?:account|sharedaccess)key=))"
+            r"[^\s;&\"'\[]{16,}"
+        ),
+    ),
+    (
+        "password",
+        ("sshpass",),
+        re.compile(r"(?P<keep>(?<![\w-])sshpass\s{1,3}-p\s{0,3}[\"']?)[^\s\"'\[$]{4,200}"),
     ),
     (
         "secret",
@@ -101,7 +159,7 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
         re.compile(
             rf"(?i:(?P<keep>(?<![A-Za-z0-9]){_WORD}(?![A-Za-z0-9_-])\s{{0,3}}:\s{{0,3}}))"
             r"(?![/~.])(?=[^\s\d]{0,200}\d)(?=[^\sA-Za-z]{0,200}[A-Za-z])"
-            r"[A-Za-z0-9!@#%^&*+/_.~?-]{8,200}(?![A-Za-z0-9(\[{])"
+            r"[A-Za-z0-9!@#%^&*+/_.~?-]{6,200}(?![A-Za-z0-9(\[{])"
         ),
     ),
     (
