@@ -58,7 +58,7 @@ def test_only_the_age_of_episodes_may_be_unset() -> None:
 def test_half_life_is_a_number_from_one_and_kept_as_float() -> None:
     assert RetentionPolicy(half_life_days=1).half_life_days == 1.0
     assert type(RetentionPolicy(half_life_days=7).half_life_days) is float
-    for other in (math.nextafter(1.0, 0.0), 0, math.inf, 10**400, True, "30"):
+    for other in (math.nextafter(1.0, 0.0), 0, 1e308, math.inf, 10**400, True, "30"):
         refused("half_life_days", other)
     with pytest.raises(PolicyError):
         RetentionPolicy(half_life_days=math.nan)

@@ -113,5 +113,14 @@ def test_half_life_says_what_it_changed_and_how_to_take_it_back(
     assert run("report", "demo/office#3", "--out", slept.with_suffix(".html")).exit_code == 0
 
 
+def test_half_life_that_is_not_round_is_taken_back_by_the_command_that_it_shows(
+    ask: Callable[..., Any], run: Callable[..., Result], slept: Path
+) -> None:
+    ask("half-life", "12.3456789", "--now", LATER)
+    text = run("half-life", "30", "--now", LATER).stdout
+    assert "symfonic-memory half-life 12.3456789 --scope demo/office" in text
+
+
 def test_half_life_out_of_range_is_refused(ask: Callable[..., Any], slept: Path) -> None:
     assert ask("half-life", "0.5", code=11)["error"]["type"] == "PolicyError"
+    assert ask("half-life", "1e308", code=11)["error"]["type"] == "PolicyError"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RANGES: Mapping[str, Range] = {
-    "half_life_days": Number(at_least=1),
+    "half_life_days": Number(at_least=1, at_most=100_000),
     "archive_threshold": Number(at_least=0, at_most=1),
     "grace_days": Whole(at_least=1),
     "working_memory_hours": Whole(at_least=1),
@@ -33,7 +33,8 @@ class RetentionPolicy:
     """
 
     half_life_days: float = 30.0
-    """The time in which a use loses half of its weight. Days: a number, at least 1.
+    """The time in which a use loses half of its weight.
+    Days: a number from 1 to 100000.
     A month: what was used weekly stays strong, and what was used once fades within a season.
     """
 

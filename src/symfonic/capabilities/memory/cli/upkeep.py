@@ -105,14 +105,14 @@ def half_life(*, store: str, scope: str, now: datetime | None, days: float) -> N
         return
     out = console()
     if not report.run:
-        out.print(f"{scope} already fades with a half-life of {report.after:g} days.")
+        out.print(f"{scope} already fades with a half-life of {report.after:.15g} days.")
         return
     out.print(
-        f"{scope} fades with a half-life of {report.after:g} days, until now {report.before:g}: "
+        f"{scope} fades with a half-life of {report.after:.15g} days, until now {report.before:.15g}: "
         f"{count(report.changed, 'strength')} of {report.records:,} changed. In the history it is "
         f"{report.run}."
     )
-    out.print(f"Take it back with: symfonic-memory half-life {report.before:g} --scope {scope}")
+    out.print(f"Take it back with: symfonic-memory half-life {report.before:.15g} --scope {scope}")
 
 
 @contextmanager
