@@ -23,6 +23,7 @@ from symfonic.capabilities.memory.worker.loop import LONGEST_REST_SECONDS, LONGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.unit.worker.conftest import Kept
 
@@ -572,3 +573,16 @@ def _machine_time() -> datetime:
     from symfonic.capabilities.memory.service import system_clock
 
     return system_clock()
+
+
+def test_store_that_was_removed_ends_the_worker(
+    remembering: Callable[..., Kept], tmp_path: Path
+) -> None:
+    kept = remembering("2026-03-02T03:00Z")
+    worker = Worker(kept, schedule=NIGHTLY, clock=kept.time, wait=kept.time.wait)
+    kept.time.end = kept.time.now + timedelta(days=3)
+    kept.before = lambda scope: (tmp_path / "memory.db").unlink()
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
+        worker.run()
+    assert not (tmp_path / "memory.db").exists()
+    assert worker.report().deep_runs == 0

@@ -117,8 +117,8 @@ class Worker:
         """Work until asked to stop; with ``once``, run what is due now and end.
 
         A scope that fails is reported and never stops the others. Raises ``StoreError`` where the
-        scopes of the store cannot be listed and ``once`` is set, ``InputError`` where the signs of
-        life have nowhere to go.
+        scopes of the store cannot be listed and ``once`` is set, or its file was removed or
+        replaced, ``InputError`` where the signs of life have nowhere to go.
         """
         shown = nullcontext() if self.liveness is None else self.liveness.shown(
             self.pulse.look, self._now
@@ -156,7 +156,7 @@ class Worker:
             try:
                 self._round()
             except StoreError as error:
-                if once:
+                if once or error.facts.get("replaced"):
                     raise
                 failures += 1
                 _LOGGER.error("worker.store.failed cause=%s", type(error).__name__)  # noqa: TRY400 - one event a line
@@ -170,7 +170,8 @@ class Worker:
     def _round(self) -> None:
         """Visit every scope once. Raises ``StoreError`` where they cannot be listed."""
         self.pulse.step("running")
-        paths = self.memory.scopes() if self._scopes is None else self._scopes
+        there = self.memory.scopes()
+        paths = there if self._scopes is None else self._scopes
         for path in sorted(self._past.keys() - set(paths)):
             self._past.pop(path)
             self._results.pop(path, None)

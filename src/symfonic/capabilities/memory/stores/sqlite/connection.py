@@ -5,6 +5,7 @@ Driver errors become ours here, with the cause kept, so that no caller needs to 
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from contextlib import contextmanager
@@ -27,12 +28,18 @@ _BUSY = ("locked", "busy")
 
 
 class Connection:
-    """One SQLite connection with named statements. Not shared between threads at a time."""
+    """One SQLite connection with named statements. Not shared between threads at a time.
 
-    def __init__(self, path: str, *, read_only: bool = False) -> None:
+    A transaction begins only while the file that was opened still lies at its path. SQLite goes on
+    with a file that was removed or replaced, and what it writes there is lost without a word.
+    """
+
+    def __init__(self, path: str, *, read_only: bool = False, place: str | None = None) -> None:
+        """``place`` is where the file lies, should ``path`` be relative to an earlier directory."""
         self.path = path
+        self.place = place or (path if path == ":memory:" else os.path.abspath(path))  # noqa: PTH100 - Path.absolute keeps '..'
         with translated(path):
-            self.raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self.raw = sqlite3.connect(self.place, isolation_level=None, check_same_thread=False)
             self.raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             self.raw.execute("PRAGMA secure_delete = ON")
             self.raw.execute("PRAGMA synchronous = NORMAL")
@@ -40,6 +47,17 @@ class Connection:
             if read_only:
                 self.raw.execute("PRAGMA query_only = ON")
         self._statements = statements()
+        self._file = self._lying_there()
+
+    def check_place(self) -> None:
+        """Raise ``StoreUnavailable`` where another file, or none, lies at the path by now."""
+        if self._lying_there() != self._file:
+            raise StoreUnavailable(
+                f"The store {self.path} was removed or replaced while it was open. What would be "
+                "written now would be lost. Open it again, or start the program again.",
+                path=self.path,
+                replaced=True,
+            )
 
     def execute(self, name: str, parameters: object = ()) -> sqlite3.Cursor:
         """Run a named statement."""
@@ -63,6 +81,7 @@ class Connection:
         A deferred transaction that reads and then writes cannot wait for another writer: SQLite
         refuses it at once, and under contention most of them are lost.
         """
+        self.check_place()
         with translated(self.path):
             self.raw.execute("BEGIN IMMEDIATE")
         try:
@@ -80,6 +99,7 @@ class Connection:
         if self.raw.in_transaction:
             yield
             return
+        self.check_place()
         with translated(self.path):
             self.raw.execute("BEGIN")
         try:
@@ -91,6 +111,15 @@ class Connection:
     def close(self) -> None:
         """Close the connection; closing twice does nothing."""
         self.raw.close()
+
+    def _lying_there(self) -> tuple[int, int] | None:
+        if self.place == ":memory:":
+            return None
+        try:
+            found = os.stat(self.place)  # noqa: PTH116 - once a transaction, and twice as fast
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
 
 @contextmanager

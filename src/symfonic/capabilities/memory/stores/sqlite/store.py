@@ -128,14 +128,15 @@ class SQLiteStore:
             self._give_back(connection)
 
     def scopes(self) -> list[str]:
-        with self._lock:
+        with self._lock, self._db.reading():
             return [str(row[0]) for row in self._db.rows("list_scopes")]
 
     def _borrow(self) -> Connection:
         with self._pool_lock:
             if self._pool:
                 return self._pool.pop()
-        return Connection(self.path, read_only=True)
+        self._db.check_place()
+        return Connection(self.path, read_only=True, place=self._db.place)
 
     def _give_back(self, connection: Connection) -> None:
         with self._pool_lock:
