@@ -152,6 +152,10 @@ def test_what_is_capitalised_for_other_reasons_is_no_name(text: str) -> None:
     assert names(text, least=0.45) == []
 
 
+def test_name_in_markup_is_itself() -> None:
+    assert names("We rode to <b>Quito</b> with <em>Ana Lopez</em>.") == ["Quito", "Ana Lopez"]
+
+
 def test_word_that_opens_a_sentence_is_weak_evidence() -> None:
     mention = only("Tundra runs at night.")
     assert 0.3 <= mention.score < THRESHOLD

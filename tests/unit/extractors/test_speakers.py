@@ -13,6 +13,8 @@ def test_a_speaker_is_a_person_of_its_name() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [None, "", "User", "assistant", "+44 20 7946", "42"])
-def test_a_role_or_a_number_names_nobody(name: str | None) -> None:
+@pytest.mark.parametrize(
+    "name", [None, "", "User", "assistant", "+44 20 7946", "42", "Wilma " * 17]
+)
+def test_a_role_a_number_or_a_text_names_nobody(name: str | None) -> None:
     assert speaker_of(Episode(role="user", name=name)) is None

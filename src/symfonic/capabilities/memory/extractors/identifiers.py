@@ -57,8 +57,13 @@ def prose_of(text: str) -> str:
 
 
 def blanked(match: re.Match[str]) -> str:
-    """A lower-case filler as long as the match: what stands around it stays mid-sentence."""
+    """A lower-case filler as long as the match: what stands around it stays mid-sentence.
+
+    Markup may touch a word on both sides; its filler does not, or the two would read as one symbol.
+    """
     found = match[0]
+    if found[0] == "<":
+        return f" {'x' * (len(found) - 2)} "
     if "\n" in found or found.lstrip().startswith("#"):
         return "\n" * len(found)
     return "x" * len(found)
