@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from symfonic.capabilities.memory.errors import InputError
+from symfonic.capabilities.memory.errors import InputError, StoreUnavailable
 from symfonic.capabilities.memory.phases import strengthen
 from symfonic.capabilities.memory.policy import LearningPolicy
+from symfonic.capabilities.memory.service import Memory
 from symfonic.capabilities.memory.testing.scripted import (
     ScriptedEntityExtractor,
     ScriptedProcedure,
@@ -21,8 +24,7 @@ from symfonic.capabilities.memory.testing.scripted import (
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-
-    from symfonic.capabilities.memory.service import Memory
+    from pathlib import Path
 
     Log = Callable[[int], list[dict[str, Any]]]
 
@@ -170,3 +172,54 @@ def test_a_recording_holds_no_text(
         plain = decompress(b64decode(kept["calls"])).decode().lower()
         assert not [w for w in ("oakes", "kiln", "glaze", "s0", "find_order") if f'"{w}' in plain]
         assert "oakes" not in plain
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ({"failed": 1.5}, "is damaged"),
+        ({"phases": None}, "is damaged"),
+        ({"calls": "x"}, "is damaged"),
+        ({"spread_since": "then"}, "is damaged"),
+        ({"format": 2}, "another release"),
+    ],
+)
+def test_a_recording_that_is_not_as_it_was_written_is_gone(
+    tmp_path: Path, log: Log, now: datetime, learning: LearningPolicy,
+    damage: dict[str, Any], reason: str,
+) -> None:  # fmt: skip
+    file = tmp_path / "memory.db"
+    with Memory.open(file) as memory:
+        memory.ingest(log(60), scope=SCOPE, now=now)
+        run = memory.sleep(scope=SCOPE, policy=learning, now=now).passes[0].run_id
+        kept = memory.run(run).plan
+        write(file, "UPDATE run SET input = ? WHERE kind = 'deep'", json.dumps({**kept, **damage}))
+        found = memory.replay(run)
+        assert (found.outcome, reason in found.reason) == ("input-gone", True)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "input = '{'", "input = '[]'", "report = 'x'", "settings = '3'",
+        "clock = -99999999999999999",
+    ],
+)  # fmt: skip
+def test_a_run_whose_row_is_damaged_is_named(
+    tmp_path: Path, log: Log, now: datetime, learning: LearningPolicy, damage: str
+) -> None:
+    file = tmp_path / "memory.db"
+    with Memory.open(file) as memory:
+        memory.ingest(log(60), scope=SCOPE, now=now)
+        run = memory.sleep(scope=SCOPE, policy=learning, now=now).passes[0].run_id
+        write(file, f"UPDATE run SET {damage} WHERE kind = 'deep'")
+        with pytest.raises(StoreUnavailable, match=f"The run {run} is damaged"):
+            memory.replay(run)
+
+
+def write(file: Path, statement: str, *values: str) -> None:
+    """What a damaged disk or another program does to a store."""
+    connection = sqlite3.connect(file)
+    with connection:
+        connection.execute(statement, values)
+    connection.close()

@@ -29,7 +29,7 @@ from symfonic.capabilities.memory.outcome import (
     Ran,
     RunReport,
 )
-from symfonic.capabilities.memory.recording import Recorder
+from symfonic.capabilities.memory.recording import Recorder, sealed
 from symfonic.capabilities.memory.records import HIDDEN_STATES, READABLE_STATES, canonical
 from symfonic.capabilities.memory.store import Commit
 from symfonic.capabilities.memory.uncollected import uncollected
@@ -255,15 +255,17 @@ def _recording(
     state: ScopeState,
 ) -> dict[str, Any]:
     """What a replay needs: what the store answered, and what else the pass went by."""
-    return {
-        **recorder.packed(),
-        "spread_since": sleep.spread_since.isoformat(),
-        "spent": dict(sleep.spent),
-        "half_life_hours": state.half_life_hours,
-        "phases": [[phase.name, dict(phase.settings)] for phase in phases],
-        "failed": sorted(reading.failed),
-        "questions": sorted(reading.answers),
-    }
+    return sealed(
+        {
+            **recorder.packed(),
+            "spread_since": sleep.spread_since.isoformat(),
+            "spent": dict(sleep.spent),
+            "half_life_hours": state.half_life_hours,
+            "phases": [[phase.name, dict(phase.settings)] for phase in phases],
+            "failed": sorted(reading.failed),
+            "questions": sorted(reading.answers),
+        }
+    )
 
 
 def _reread(

@@ -61,6 +61,35 @@ class Diverged(Exception):
     """The phases ask something else than they did when the run was planned."""
 
 
+def sealed(recording: Mapping[str, Any]) -> dict[str, Any]:
+    """The recording with a digest of itself, so that a damaged one is told from another input."""
+    return {**recording, "seal": _seal(recording)}
+
+
+def recorded_phases(kept: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
+    """The phases of a recording with their settings; none of one that cannot be replayed."""
+    try:
+        check_seal(kept)
+    except InputGone:
+        return ()
+    phases: Sequence[Sequence[Any]] = kept.get("phases", ())
+    return phases
+
+
+def check_seal(kept: Mapping[str, Any]) -> None:
+    """Raise ``InputGone`` where a recording is not as it was written."""
+    if kept.get("format") != FORMAT or "seal" not in kept:
+        message = "its input was recorded by another release"
+        raise InputGone(message)
+    if kept["seal"] != _seal({name: part for name, part in kept.items() if name != "seal"}):
+        message = "the recording of its input is damaged"
+        raise InputGone(message)
+
+
+def _seal(recording: Mapping[str, Any]) -> str:
+    return blake2b(canonical(dict(recording)).encode(), digest_size=8).hexdigest()
+
+
 class Recorder:
     """Stands between a snapshot and what is planned from it; one for both snapshots of a pass."""
 
@@ -274,9 +303,6 @@ class Recorded:
     def __init__(
         self, packed: Mapping[str, Any], reader: MemoryReader, *, half_life_hours: float
     ) -> None:
-        if packed.get("format") != FORMAT:
-            message = "its input was recorded by another release"
-            raise InputGone(message)
         plain = json.loads(zlib.decompress(b64decode(packed["calls"])))
         self._names: list[str] = plain["names"]
         self._calls: list[list[Any]] = plain["calls"]

@@ -14,7 +14,7 @@ from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.gathering import Gathered, Sleep, read, select
 from symfonic.capabilities.memory.outcome import Failed, ReplayReport
 from symfonic.capabilities.memory.planning import header, phases_of, propose
-from symfonic.capabilities.memory.recording import Diverged, InputGone, Recorded
+from symfonic.capabilities.memory.recording import Diverged, InputGone, Recorded, check_seal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,9 +85,7 @@ def _planned_again(
     if run.compacted or not kept:
         message = "'compact' has dropped what the run was planned from"
         raise InputGone(message)
-    if "calls" not in kept:
-        message = "its input was recorded by another release"
-        raise InputGone(message)
+    check_seal(kept)
     names = [name for name, _ in kept["phases"]]
     by_name = {phase.name: phase for phase in roster}
     phases = [by_name[name] for name in names if name in by_name]

@@ -11,6 +11,7 @@ from symfonic.capabilities.memory.limits import RunLimits
 from symfonic.capabilities.memory.maintenance import Maintenance, SleepKind, run_id
 from symfonic.capabilities.memory.operations.core import Operations, split_run_id, stated
 from symfonic.capabilities.memory.policy import LearningPolicy
+from symfonic.capabilities.memory.recording import recorded_phases
 from symfonic.capabilities.memory.replay import replay
 from symfonic.capabilities.memory.retention import RetentionPolicy
 from symfonic.capabilities.memory.roster import consolidation_phases
@@ -146,7 +147,7 @@ class RunOperations(Operations):
             row = reader.run(number)
             values = row.report.get("settings") or {}
             policy = LearningPolicy(**_fields(LearningPolicy, values))
-            stood_in = stand_ins(row.plan.get("phases", ()))
+            stood_in = stand_ins(recorded_phases(row.plan))
             collaborators = compose_collaborators(policy, **{**stood_in, **(given or {})})
             phases = consolidation_phases(**policy.as_phase_kwargs(), collaborators=collaborators)
             own = {"promote_procedures"}

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.changes import Change, Group
+from symfonic.capabilities.memory.errors import StoreUnavailable
 from symfonic.capabilities.memory.records import (
     COLUMNS,
     Link,
@@ -72,13 +73,32 @@ def to_answer(row: Sequence[Any]) -> Answer:
 
 
 def to_run(row: Sequence[Any]) -> RunRow:
-    """A run from its columns; the plan only where the input column holds one."""
+    """A run from its columns; the plan only where the input column holds one.
+
+    Raises ``StoreUnavailable`` where a column does not hold what was written there.
+    """
+    try:
+        clock = from_microseconds(row[4])
+        settings, report, plan = (_fields(text) for text in row[7:10])
+    except (ValueError, OverflowError) as cause:
+        raise StoreUnavailable(
+            f"The run {row[1]}#{row[0]} is damaged: what the store keeps of it cannot be read "
+            f"({cause}). Keep a copy of the file, and import your latest export into a new one.",
+            run=f"{row[1]}#{row[0]}",
+        ) from cause
     return RunRow(
-        number=row[0], scope=row[1], kind=row[2], status=row[3], clock=from_microseconds(row[4]),
-        input_digest=row[5], digest=row[6], settings=json.loads(row[7]),
-        report=json.loads(row[8]), plan=json.loads(row[9]) if row[9] else {},
+        number=row[0], scope=row[1], kind=row[2], status=row[3], clock=clock,
+        input_digest=row[5], digest=row[6], settings=settings, report=report, plan=plan,
         compacted=bool(row[10]) if len(row) > 10 else False,
     )  # fmt: skip
+
+
+def _fields(text: str | None) -> dict[str, Any]:
+    """The JSON object that a column holds; nothing where it is empty."""
+    found = json.loads(text) if text else {}
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004 - a damaged file, not a caller's fault
+    return found
 
 
 def to_journal(row: Sequence[Any]) -> JournalRow:
