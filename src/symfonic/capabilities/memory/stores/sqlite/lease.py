@@ -12,7 +12,7 @@ import socket
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from symfonic.capabilities.memory.errors import RunAlreadyActive
 from symfonic.capabilities.memory.records import from_microseconds, to_microseconds
@@ -95,7 +95,11 @@ def this_process() -> dict[str, Any]:
 
 
 def is_dead(holder: dict[str, Any]) -> bool:
-    """Whether the holder ran on this host and is certainly gone."""
+    """Whether the holder ran on this host and is certainly gone.
+
+    One that was killed and that its parent has not waited for still has a process id: in a
+    container without an init nobody ever does.
+    """
     if holder["host"] != socket.gethostname():
         return False
     if holder["boot"] != _boot():
@@ -109,6 +113,10 @@ def is_dead(holder: dict[str, Any]) -> bool:
     return bool(holder["start"] != _start(holder["pid"]))
 
 
+_ENDED: Final = frozenset({"Z", "X", "x"})
+"""Letters of the states of a process that runs no more."""
+
+
 @cache
 def _boot() -> str:
     """The kernel's id of this boot; empty where there is none to read."""
@@ -119,9 +127,13 @@ def _boot() -> str:
 
 
 def _start(pid: int) -> str:
-    """When the process started, in the kernel's ticks; empty where it cannot be told."""
+    """When the process started, in the kernel's ticks; empty where it cannot be told.
+
+    One that has ended says so, and not when it started.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[19]
+    state, *fields = stat.rpartition(")")[2].split()
+    return "ended" if state in _ENDED else fields[18]
