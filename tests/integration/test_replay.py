@@ -150,6 +150,18 @@ def test_runs_that_were_not_planned_from_memory_are_refused(memory: Memory, now:
         memory.replay(f"{SCOPE}#1")
 
 
+def test_plans_that_were_not_carried_out_are_refused(
+    memory: Memory, log: Log, now: datetime, learning: LearningPolicy
+) -> None:
+    memory.ingest(log(60), scope=SCOPE, now=now)
+    run = memory.plan(scope=SCOPE, policy=learning, now=now).run_id
+    with pytest.raises(InputError, match="is planned; only what was carried out"):
+        memory.replay(run)
+    memory.drop(run)
+    with pytest.raises(InputError, match="is abandoned"):
+        memory.replay(run)
+
+
 def test_a_replay_writes_nothing(
     memory: Memory, log: Log, now: datetime, learning: LearningPolicy,
     contents: Callable[..., list[dict[str, Any]]],

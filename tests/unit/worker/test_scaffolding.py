@@ -253,3 +253,14 @@ def test_directory_without_a_usable_name_asks_for_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--name"):
         app_name(tmp_path / "日記")
     assert app_name(tmp_path / "日記", "n" * 31) == "n" * 31
+
+
+def test_disk_that_is_full_is_an_error_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(scaffolding, "_write", full)
+    with pytest.raises(InputError, match=r": No space left on device\. Name another directory"):
+        write_app(tmp_path / "app", NAME, force=False)

@@ -41,13 +41,20 @@ def replay(
     ``pure`` names the phases whose reader is this package's: it reads again. What another reader
     found is taken from the store.
 
-    Raises ``InputError`` for a run that was not planned from memory: an undo, an edit, an ingest.
+    Raises ``InputError`` for a run that was not planned from memory, such as an undo, an edit or an
+    ingest, and for a plan that was not carried out.
     """
     run = reader.run(number)
     name = f"{run.scope}#{number}"
     if run.kind not in {"deep", "light"}:
         raise InputError(
             f"The run {name} is of kind {run.kind}; only maintenance runs can be replayed.",
+            run=name,
+        )
+    if run.status not in {"committed", "undone"}:
+        raise InputError(
+            f"The run {name} is {run.status}; only what was carried out can be replayed. "
+            "'symfonic-memory apply' carries out a plan.",
             run=name,
         )
     try:

@@ -123,8 +123,8 @@ def write_app(directory: Path, name: str, *, force: bool = False) -> Written:
                 _write(directory / path, text)
     except OSError as cause:
         raise InputError(
-            f"The app cannot be written to {directory}: {cause.strerror or cause} "
-            f"({cause.filename}). Name another directory.",
+            f"The app cannot be written to {directory}: {cause.strerror or cause}"
+            f"{f' ({cause.filename})' if cause.filename else ''}. Name another directory.",
             path=str(directory),
         ) from cause
     return Written(
