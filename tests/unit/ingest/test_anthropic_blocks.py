@@ -27,13 +27,14 @@ def test_content_is_taken_apart_by_kind_in_order() -> None:
         [
             {"type": "thinking", "thinking": "secret plan", "signature": "x"},
             "bare",
+            None,
             {"type": "text", "text": "said"},
             {"type": "text", "text": " \n"},
             {"type": "text", "text": None},
             use("a", "look", {"q": 1}),
             use(None, "list"),
             PNG,
-            result("z", "back"),
+            result("z", [None, {"type": "text", "text": "back"}]),
         ]
     )
     assert found.texts == ["bare", "said"]

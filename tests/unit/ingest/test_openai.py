@@ -65,6 +65,16 @@ def test_content_may_be_nothing_text_or_parts_and_bytes_never_enter_text() -> No
     assert (reading.read, reading.turns, reading.skipped, reading.rejected) == (7, 5, 2, 0)
 
 
+def test_null_in_a_list_is_nothing_and_the_rest_of_the_message_is_kept() -> None:
+    turns = read(
+        {"role": "user", "content": [None, {"type": "text", "text": "the mill"}, None]},
+        {"role": "assistant", "content": None, "tool_calls": [None, call("c", "look")]},
+        answer("c", [{"type": "text", "text": "found"}, None]),
+    )
+    assert [turn.text for turn in turns] == ["the mill", "", "found"]
+    assert [(made.name, made.result) for made in turns[1].calls] == [("look", "found")]
+
+
 def test_results_stand_on_their_calls_and_as_turns() -> None:
     turns = read(
         ask(call("a", "build", '{"target": "x"}'), call("b", "test")),

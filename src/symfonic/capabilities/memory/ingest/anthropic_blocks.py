@@ -83,7 +83,8 @@ def content_of(content: object, *, lenient: bool = False) -> Content:
         _take(content, found, lenient=lenient)
     elif isinstance(content, (list, tuple)):
         for block in content:
-            _take(block, found, lenient=lenient)
+            if block is not None:  # some clients write it for a block that they left out
+                _take(block, found, lenient=lenient)
     elif content is not None:
         raise Unreadable(f"content is {type(content).__name__}, not text or a list of blocks")
     found.texts = [text for text in found.texts if text.strip()]
@@ -208,7 +209,7 @@ def _result_texts(content: object, flags: list[str]) -> Iterator[str]:
                     yield from (each[k] for k in _RESULT_KEYS if isinstance(each.get(k), str))
     elif isinstance(content, (list, tuple)):
         for block in content:
-            if not isinstance(block, (str, Mapping)):
+            if not isinstance(block, (str, Mapping, type(None))):
                 raise Unreadable("a block of a result is neither text nor an object")
             yield from _result_texts(block, flags)
     elif content is not None:

@@ -97,7 +97,8 @@ def _texts(value: Mapping[str, Any], flags: list[str]) -> Iterator[str]:
         yield from _part(content, flags)
     elif isinstance(content, (list, tuple)):
         for part in content:
-            yield from _part(part, flags)
+            if part is not None:  # some clients write it for a part that they left out
+                yield from _part(part, flags)
     elif content is not None:
         raise Unreadable(f"content is {type(content).__name__}, not text or a list of parts")
     refusal = value.get("refusal")
@@ -142,6 +143,7 @@ def _calls(
     given = value.get("tool_calls") or ()
     if not isinstance(given, (list, tuple)):
         raise Unreadable("tool_calls is not a list")
+    given = [call for call in given if call is not None]
     ids = [_call_id(call, number) for number, call in enumerate(given, 1)]
     calls = [
         replace(_call(call, number, flags), id=call_id)
