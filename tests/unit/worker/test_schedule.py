@@ -155,3 +155,9 @@ def test_missing_cronsim_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "cronsim", None)
     with pytest.raises(MissingExtra, match=r"symfonic-memory\[worker\]"):
         Schedule()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_no_slot_comes_after_the_year_9999(zone: str) -> None:
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    assert Schedule(zone=zone).next_after(last) is None

@@ -227,7 +227,7 @@ def what_is_left(left: Mapping[str, int]) -> str:
     """What a plan leaves to later passes, by phase that ran, in a sentence."""
     waiting = ", ".join(f"{phase} {number:,}" for phase, number in left.items() if number)
     if not waiting:
-        return "A plan is one pass, and nothing is left after it."
+        return "A plan is one pass, and nothing is left of what it was made from."
     return (
         f"A plan is one pass. Left for later: {waiting}. 'symfonic-memory sleep' goes on with it."
     )

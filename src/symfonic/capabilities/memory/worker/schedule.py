@@ -74,7 +74,7 @@ class Schedule:
 
 
 def slot_after(expression: str, zone: tzinfo, moment: datetime) -> datetime | None:
-    """The first slot after ``moment``, in UTC; none for an empty expression.
+    """The first slot after ``moment``, in UTC; none for an empty expression or after the year 9999.
 
     Asked within the hour that the autumn change repeats, cronsim answers with a slot of its first
     round, which lies before ``moment``. Such an answer is passed over: the slot was due once.
@@ -82,10 +82,13 @@ def slot_after(expression: str, zone: tzinfo, moment: datetime) -> datetime | No
     if not expression:
         return None
     cronsim = _cronsim()
-    for slot in cronsim.CronSim(expression, moment.astimezone(zone)):
-        found: datetime = slot.astimezone(UTC)
-        if found > moment:
-            return found
+    try:
+        for slot in cronsim.CronSim(expression, moment.astimezone(zone)):
+            found: datetime = slot.astimezone(UTC)
+            if found > moment:
+                return found
+    except OverflowError:  # the calendar ends with the year 9999
+        return None
     return None
 
 
