@@ -108,9 +108,9 @@ def half_life(*, store: str, scope: str, now: datetime | None, days: float) -> N
         out.print(f"{scope} already fades with a half-life of {report.after:.15g} days.")
         return
     out.print(
-        f"{scope} fades with a half-life of {report.after:.15g} days, until now {report.before:.15g}: "
-        f"{count(report.changed, 'strength')} of {report.records:,} changed. In the history it is "
-        f"{report.run}."
+        f"{scope} fades with a half-life of {report.after:.15g} days, until now "
+        f"{report.before:.15g}: {count(report.changed, 'strength')} of "
+        f"{report.records:,} changed. In the history it is {report.run}."
     )
     out.print(f"Take it back with: symfonic-memory half-life {report.before:.15g} --scope {scope}")
 
