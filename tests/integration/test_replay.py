@@ -144,6 +144,16 @@ def test_forgotten_input_is_gone_and_the_other_runs_are_not(
     assert "kiln" not in found.reason
 
 
+def test_after_another_half_life_a_run_is_equal_or_gone_and_never_different(
+    memory: Memory, log: Log, now: datetime, learning: LearningPolicy
+) -> None:
+    nights(memory, log, now, learning)
+    memory.set_half_life(90, scope=SCOPE, now=now + 4 * DAY)
+    found = set(outcomes(memory).values())
+    assert "input-gone" in found
+    assert "different" not in found
+
+
 def test_runs_that_were_not_planned_from_memory_are_refused(memory: Memory, now: datetime) -> None:
     memory.remember("The kettle is blue.", scope=SCOPE, now=now)
     with pytest.raises(InputError, match="of kind user"):

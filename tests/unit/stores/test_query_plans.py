@@ -38,6 +38,7 @@ EXEMPT = {
     "scrub_scope": "forgetting a whole scope empties its whole history",
     "first_kept_use": "compact looks once through the history that it keeps",
     "check_unindexed": "doctor looks at everything",
+    "check_json": "doctor looks at everything",
     "check_dangling_links": "doctor looks at everything",
     "check_visible": "doctor looks at everything",
 }
@@ -102,7 +103,7 @@ def test_only_the_text_index_and_key_lists_are_virtual(connection: Connection) -
 
 def test_a_full_text_search_never_walks_the_index(connection: Connection) -> None:
     (step,) = [s for s in plan(connection, "matching_rows") if "record_text" in s]
-    assert "VIRTUAL TABLE INDEX 0:M" in step
+    assert re.search(r"VIRTUAL TABLE INDEX \d+:M", step)
 
 
 def test_every_statement_is_described_and_used() -> None:

@@ -36,15 +36,16 @@ STARTERS: Final = frozenset(
     starts stop stops show shows turn turns play plays run runs move moves live lives believe
     bring brings brought happen happens write writes wrote sit sits stand stands lose loses lost
     pay pays meet meets met include includes continue set sets learn learns learnt change
-    changes lead leads understand understands watch watches follow follows create creates speak
-    speaks read reads allow allows add adds spend spends grow grows open opens walk walks win
+    changes lead leads understand understands understood watch watches follow follows create
+    creates speak speaks read reads allow allows add adds spend spends grow grows open opens walk walks win
     wins offer offers remember remembers consider appear buy buys bought wait waits serve send
     sends sent expect build builds built stay stays fall falls cut reach reaches remain suggest
     raise pass sell sold require report decide pull check checks please enjoy enjoys imagine
     suppose forget excuse pardon welcome join joins catch listen hear hears heard click press
-    push note notes hold fix fixed update updates remove removes delete deletes ensure verify
+    push note notes noted hold fix fixed update updates remove removes delete deletes ensure verify
     avoid choose select hello hi hey hiya howdy greetings goodbye bye cheers thanks thank thx ty
-    congrats congratulations kudos bravo sorry oh ah aw aww eh er hm hmm huh mm mmm oof ooh ouch
+    congrats congratulations kudos bravo sorry apologies correct oh ah aw aww eh er hm hmm
+    huh mm mmm oof ooh ouch
     phew ugh uh um wow whoa woah woo woohoo yay yum yep yeah yea yup ya yo ok okay alright nah
     nope haha hehe hah lol lmao omg btw fyi imo imho idk tbh ttyl asap brb np pls plz gotcha
     dang darn geez gosh god golly jeez yikes oops whoops voila hooray hurray ahem amen amirite

@@ -684,8 +684,8 @@ SELECT number, scope, kind, status, clock, input_digest, output_digest, settings
 FROM run WHERE scope = :scope AND number = :number;
 
 -- name: record_history
--- What records were before each edit or removal, the latest first.
-SELECT c.first, c.operation, c.from_version, c.before FROM json_each(:ids) AS i
+-- What records were before each edit or removal, the latest first, with the run's last version.
+SELECT c.first, c.operation, c.from_version, c.before, n.counter FROM json_each(:ids) AS i
 CROSS JOIN change AS c INDEXED BY change_first ON c.scope = :scope AND c.first = i.value
 CROSS JOIN run AS n ON n.scope = c.scope AND n.number = c.run
 WHERE c.relation = 'record' AND c.from_version IS NOT NULL
@@ -1054,6 +1054,23 @@ FROM record WHERE state <> 'forgotten' AND row NOT IN (SELECT rowid FROM record_
 SELECT 'A link in scope ' || l.scope || ' names the record ' || l.source || ', which is not there.'
 FROM link AS l WHERE l.kind <> 'co_occurred' AND NOT EXISTS (
     SELECT 1 FROM record AS r WHERE r.scope = l.scope AND r.id = l.source) LIMIT 20;
+
+-- name: check_json
+-- Rows whose JSON cannot be read.
+SELECT 'The run ' || scope || '#' || number || ' holds JSON that cannot be read.' FROM run
+WHERE NOT (json_valid(settings) AND json_valid(report)
+           AND (input IS NULL OR input = '' OR json_valid(input)))
+UNION ALL
+SELECT 'The record ' || id || ' of scope ' || scope || ' holds JSON that cannot be read.'
+FROM record WHERE state <> 'forgotten' AND NOT json_valid(body)
+UNION ALL
+SELECT 'A change of run ' || scope || '#' || run || ' holds JSON that cannot be read.' FROM change
+WHERE NOT (json_valid(row) AND (before IS NULL OR json_valid(before))
+           AND (after IS NULL OR json_valid(after)))
+UNION ALL
+SELECT 'A reading of ' || reader || ' in scope ' || scope || ' holds JSON that cannot be read.'
+FROM seen WHERE body IS NOT NULL AND NOT json_valid(body)
+LIMIT 20;
 
 -- name: check_visible
 -- Scopes whose count of visible records is wrong.

@@ -447,7 +447,7 @@ class SQLiteStore:
             except sqlite3.DatabaseError as error:
                 problems.append(f"The text index does not agree with itself: {error}")
         with self._lock:
-            for name in ("check_unindexed", "check_dangling_links", "check_visible"):
+            for name in ("check_unindexed", "check_dangling_links", "check_json", "check_visible"):
                 problems.extend(str(row[0]) for row in self._db.rows(name))
         self._checkpoint("TRUNCATE")
         return problems

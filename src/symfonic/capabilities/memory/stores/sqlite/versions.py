@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.records import Columns, Record
     from symfonic.capabilities.memory.stores.sqlite.connection import Connection
 
+_Edit = tuple[int, str, str | None, int | None]
+"""An edit: the version before it, the operation, the image before it, its run's last version."""
+
 
 def records_as_of(
     db: Connection, scope: str, wanted: Sequence[tuple[str, int]]
@@ -22,7 +25,8 @@ def records_as_of(
 
     A version is the scope's counter at a write and never repeats, so the edits of a record, latest
     first, lead back from what it is to what it was. Where one of them is missing (its images were
-    dropped, or a source completed the turn without an entry) nothing is guessed.
+    dropped, or the row was written without an entry: a source completed the turn, the half-life
+    changed) nothing is guessed.
     """
     ids = array(sorted({i for i, _ in wanted}))
     rows = db.rows("get_records", {"scopes": array([scope]), "ids": ids})
@@ -36,10 +40,10 @@ def records_as_of(
     for i, version in wanted:
         if (i, version) in current:
             yield there[i]  # type: ignore[index]
-    history: dict[str, list[tuple[int, str, str | None]]] = {}
+    history: dict[str, list[_Edit]] = {}
     bound = {"scope": scope, "ids": array(sorted({i for i, _ in stale}))}
-    for i, operation, version, before in db.rows("record_history", bound):
-        history.setdefault(i, []).append((version, operation, before))
+    for i, operation, version, before, last in db.rows("record_history", bound):
+        history.setdefault(i, []).append((version, operation, before, last))
     for i, version in stale:
         record = there.get(i)  # type: ignore[call-overload]
         found = _walk_back(record, version, history.get(i, ()))
@@ -48,16 +52,18 @@ def records_as_of(
             yield from_columns(found, id=i, scope=scope, version=version, seq=seq)
 
 
-def _walk_back(
-    record: Record | None, version: int, history: Sequence[tuple[int, str, str | None]]
-) -> Columns | None:
-    """The columns at a version, from those of today and the edits since, the latest first."""
+def _walk_back(record: Record | None, version: int, history: Sequence[_Edit]) -> Columns | None:
+    """The columns at a version, from those of today and the edits since, the latest first.
+
+    A version later than the last one of the run that edited came from a write without an entry.
+    """
     columns: dict[str, Any] | None = None if record is None else to_columns(record)
     reached = None if record is None else record.version
-    for from_version, operation, before in history:
+    for from_version, operation, before, last in history:
         if from_version < version or (reached is not None and from_version >= reached):
             continue
-        if before is None:
+        gap = operation == "edit" and reached is not None and last is not None and reached > last
+        if before is None or gap:
             return None
         images = json.loads(before)
         if operation == "remove":
