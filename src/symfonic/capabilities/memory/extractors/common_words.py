@@ -11,56 +11,53 @@ from typing import Final
 
 STARTERS: Final = frozenset(
     """
-    a an the this that these those there here it its he she his him her hers they them their
-    theirs we us our ours you your yours i me my mine myself yourself himself herself itself
-    ourselves themselves who whom whose which what when where why how whatever whenever wherever
-    whoever however whether and or but nor so yet for if then else than because since although
-    though while whereas unless until till once as at by in into on onto off out of from to
-    toward towards with without within about above across after against along among around
-    before behind below beneath beside besides between beyond despite down during except inside
-    like near over past per through throughout under up upon via all any anybody anyone anything
-    anyway anyways anytime anywhere both each either every everybody everyone everything
-    everywhere few many more most much neither nobody none nothing nowhere one ones other others
-    another same several some somebody someone someday somehow something sometimes somewhere
-    somewhat such too very quite rather pretty just only even ever never always often again also
-    already almost still soon later lately now nowadays today tonight tomorrow yesterday maybe
-    perhaps instead indeed otherwise moreover furthermore therefore thus hence meanwhile
-    afterward afterwards next last first second third finally is are was were be been being am
-    do does did done doing have has had having can could may might must shall should will would
-    not no yes isn aren wasn weren don doesn didn haven hasn hadn won wouldn couldn shouldn
-    mustn ain let lets get gets got gotta gonna wanna gimme lemme go goes went gone come comes
-    came take takes took make makes made give gives gave keep keeps kept put see sees saw seen
-    look looks say says said tell tells told ask asks asked think thinks thought know knows knew
-    known want wants need needs try tries tried feel feels felt seem seems hope hopes wish guess
-    bet mean means love loves likes hate hates use uses used find finds found call calls start
-    starts stop stops show shows turn turns play plays run runs move moves live lives believe
-    bring brings brought happen happens write writes wrote sit sits stand stands lose loses lost
-    pay pays meet meets met include includes continue set sets learn learns learnt change
-    changes lead leads understand understands understood watch watches follow follows create
-    creates speak speaks read reads allow allows add adds spend spends grow grows open opens walk walks win
-    wins offer offers remember remembers consider appear buy buys bought wait waits serve send
-    sends sent expect build builds built stay stays fall falls cut reach reaches remain suggest
-    raise pass sell sold require report decide pull check checks please enjoy enjoys imagine
-    suppose forget excuse pardon welcome join joins catch listen hear hears heard click press
-    push note notes noted hold fix fixed update updates remove removes delete deletes ensure verify
-    avoid choose select hello hi hey hiya howdy greetings goodbye bye cheers thanks thank thx ty
-    congrats congratulations kudos bravo sorry apologies correct oh ah aw aww eh er hm hmm
-    huh mm mmm oof ooh ouch
-    phew ugh uh um wow whoa woah woo woohoo yay yum yep yeah yea yup ya yo ok okay alright nah
-    nope haha hehe hah lol lmao omg btw fyi imo imho idk tbh ttyl asap brb np pls plz gotcha
-    dang darn geez gosh god golly jeez yikes oops whoops voila hooray hurray ahem amen amirite
-    dear well sure right exactly absolutely definitely totally certainly surely truly really
-    actually basically honestly seriously obviously clearly apparently hopefully luckily
-    thankfully unfortunately sadly similarly good great nice cool awesome amazing fantastic
-    wonderful lovely perfect beautiful excellent brilliant super incredible impressive
-    interesting glad happy sad excited proud lucky crazy funny cute sweet fun true long lots
-    tons plenty loads bit man dude guys buddy folks sir madam team speaking y'all c'mon recently
-    together mostly mainly especially usually probably possibly occasionally eventually
-    initially originally personally additionally suddenly simply slowly quickly previously fully
-    highly regularly normally generally typically specifically consequently accordingly
-    fortunately frankly ideally ultimately currently frequently rarely nearly gradually overall
-    kinda sorta talk morning afternoon evening night merry best better worse worst less least
-    enough own able due step todo nb ps re fw fwd cc bcc subject regards sincerely hugs xoxo
+    a an the this that these those there here it its he she his him her hers they them their theirs
+    we us our ours you your yours i me my mine myself yourself himself herself itself ourselves
+    themselves who whom whose which what when where why how whatever whenever wherever whoever
+    however whether and or but nor so yet for if then else than because since although though while
+    whereas unless until till once as at by in into on onto off out of from to toward towards with
+    without within about above across after against along among around before behind below beneath
+    beside besides between beyond despite down during except inside like near over past per through
+    throughout under up upon via all any anybody anyone anything anyway anyways anytime anywhere
+    both each either every everybody everyone everything everywhere few many more most much neither
+    nobody none nothing nowhere one ones other others another same several some somebody someone
+    someday somehow something sometimes somewhere somewhat such too very quite rather pretty just
+    only even ever never always often again also already almost still soon later lately now nowadays
+    today tonight tomorrow yesterday maybe perhaps instead indeed otherwise moreover furthermore
+    therefore thus hence meanwhile afterward afterwards next last first second third finally is are
+    was were be been being am do does did done doing have has had having can could may might must
+    shall should will would not no yes isn aren wasn weren don doesn didn haven hasn hadn won wouldn
+    couldn shouldn mustn ain let lets get gets got gotta gonna wanna gimme lemme go goes went gone
+    come comes came take takes took make makes made give gives gave keep keeps kept put see sees saw
+    seen look looks say says said tell tells told ask asks asked think thinks thought know knows
+    knew known want wants need needs try tries tried feel feels felt seem seems hope hopes wish
+    guess bet mean means love loves likes hate hates use uses used find finds found call calls start
+    starts stop stops show shows turn turns play plays run runs move moves live lives believe bring
+    brings brought happen happens write writes wrote sit sits stand stands lose loses lost pay pays
+    meet meets met include includes continue set sets learn learns learnt change changes lead leads
+    understand understands understood watch watches follow follows create creates speak speaks read
+    reads allow allows add adds spend spends grow grows open opens walk walks win wins offer offers
+    remember remembers consider appear buy buys bought wait waits serve send sends sent expect build
+    builds built stay stays fall falls cut reach reaches remain suggest raise pass sell sold require
+    report decide pull check checks please enjoy enjoys imagine suppose forget excuse pardon welcome
+    join joins catch listen hear hears heard click press push note notes noted hold fix fixed update
+    updates remove removes delete deletes ensure verify avoid choose select hello hi hey hiya howdy
+    greetings goodbye bye cheers thanks thank thx ty congrats congratulations kudos bravo sorry
+    apologies correct oh ah aw aww eh er hm hmm huh mm mmm oof ooh ouch phew ugh uh um wow whoa woah
+    woo woohoo yay yum yep yeah yea yup ya yo ok okay alright nah nope haha hehe hah lol lmao omg
+    btw fyi imo imho idk tbh ttyl asap brb np pls plz gotcha dang darn geez gosh god golly jeez
+    yikes oops whoops voila hooray hurray ahem amen amirite dear well sure right exactly absolutely
+    definitely totally certainly surely truly really actually basically honestly seriously obviously
+    clearly apparently hopefully luckily thankfully unfortunately sadly similarly good great nice
+    cool awesome amazing fantastic wonderful lovely perfect beautiful excellent brilliant super
+    incredible impressive interesting glad happy sad excited proud lucky crazy funny cute sweet fun
+    true long lots tons plenty loads bit man dude guys buddy folks sir madam team speaking y'all
+    c'mon recently together mostly mainly especially usually probably possibly occasionally
+    eventually initially originally personally additionally suddenly simply slowly quickly
+    previously fully highly regularly normally generally typically specifically consequently
+    accordingly fortunately frankly ideally ultimately currently frequently rarely nearly gradually
+    overall kinda sorta talk morning afternoon evening night merry best better worse worst less
+    least enough own able due step todo nb ps re fw fwd cc bcc subject regards sincerely hugs xoxo
     """.split()
 )
 """Words that are dropped from the beginning of a name, and that alone are never one."""

@@ -100,7 +100,7 @@ class PatternEntityExtractor:
     """
 
     name = "pattern"
-    version = "1"
+    version = "2"
 
     def extract(self, episode: Record) -> list[Mention]:
         """The mentions in ``episode``, one a key, in the order of their first occurrence."""
