@@ -43,7 +43,7 @@ def only(text: str) -> Mention:
 def test_extractor_is_one_and_names_itself() -> None:
     extractor = PatternEntityExtractor()
     assert isinstance(extractor, EntityExtractor)
-    assert (extractor.name, extractor.version) == ("pattern", "1")
+    assert (extractor.name, extractor.version) == ("pattern", "2")
 
 
 def test_speaker_is_a_certain_person() -> None:
