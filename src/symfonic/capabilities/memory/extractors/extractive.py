@@ -126,17 +126,18 @@ def summarise_episodes(episodes: Sequence[Record]) -> str:
 
 
 def _candidates(episode: Record, speakers: frozenset[str]) -> Iterable[_Candidate]:
+    day, who = episode.at.date().isoformat(), _speaker(episode)
     for found in sentences(without_pasted(episode.text)):
-        sentence = replace(found, text=bare(found.text))
+        sentence = Sentence(text=bare(found.text), code=found.code)
         words = terms(sentence.text)
         if not words and not any(c.isalnum() for c in sentence.text) and not sentence.code:
             continue
         names = {name.casefold() for name in _NAME.findall(sentence.text)}
         telling = [w for w in words if w not in _PLEASANTRIES and w not in speakers]
         yield _Candidate(
-            day=episode.at.date().isoformat(),
-            who=_speaker(episode),
-            sentence=replace(sentence, text=cut(sentence.text, SENTENCE_CHARACTERS)),
+            day=day,
+            who=who,
+            sentence=Sentence(text=cut(sentence.text, SENTENCE_CHARACTERS), code=sentence.code),
             words=frozenset(words),
             marks=frozenset(words) & {*names, *filter(_NUMBER.search, words)},
             bag={word: words[word] for word in telling},

@@ -59,8 +59,9 @@ def terms(text: str) -> Counter[str]:
     Runs of Chinese, Japanese and Korean characters, which have no spaces, count as pairs.
     """
     found: Counter[str] = Counter()
+    spaced = _WIDE.search(text) is None
     for word in _WORD.findall(text.casefold().replace("’", "'")):
-        if _WIDE.search(word):
+        if not spaced and _WIDE.search(word):
             found.update(word[n : n + 2] for n in range(max(1, len(word) - 1)))
         elif word not in _COMMON:
             found[word] += 1

@@ -43,7 +43,8 @@ class MentionReader:
 
     def read(self, episode: Record, before: Sequence[Record]) -> list[Seen]:
         """One row a mention, or one that says that there is none."""
-        said = replace(episode, text=without_pasted(episode.text))
+        text = without_pasted(episode.text)
+        said = episode if text is episode.text else replace(episode, text=text)
         found = sorted(self.extractor.extract(said), key=lambda m: (-m.score, m.key))
         rows = [
             Seen(
