@@ -278,6 +278,14 @@ def test_what_is_packed_fits_the_budget_and_is_there_once(shelf: Shelf) -> None:
         assert len({item.id for item in items}) == len(items)
 
 
+def test_a_budget_pays_for_the_same_words_once(shelf: Shelf) -> None:
+    shelf.say("The kiln door sticks.", "THE  kiln door sticks.", "The kiln door is open.")
+    found = shelf.texts("kiln door", token_budget=100)
+    assert len(found) == 2
+    assert "The kiln door is open." in found
+    assert len(shelf.texts("kiln door")) == 3
+
+
 def test_drafts_and_rejected_procedures_are_not_recalled(shelf: Shelf) -> None:
     content = Procedure(
         title="Refund", trigger="a refund", steps=(Step(action="find_order"),), origin="calls",
@@ -317,6 +325,24 @@ def test_as_of_leaves_out_what_happened_later(shelf: Shelf) -> None:
     say_apart(shelf, "Kettle one.", "Kettle two.", "Kettle three.")
     found = shelf.texts("kettle", as_of=START + timedelta(days=1, hours=1))
     assert sorted(found) == ["Kettle one.", "Kettle two."]
+
+
+def test_since_and_until_bound_what_is_returned_also_beside_a_match(shelf: Shelf) -> None:
+    shelf.say(*(f"Is the kiln hot? {n}" if n % 2 else f"Yes, {n}." for n in range(8)))
+    since, until = START + timedelta(minutes=3), START + timedelta(minutes=5)
+    found = shelf.ask("is the kiln hot", since=since, until=until)
+    assert {item.source_id for item in found.items} == {"s1-3", "s1-4"}
+    assert len(shelf.ask("is the kiln hot", since=since).items) == 5
+    assert len(shelf.ask("is the kiln hot", until=until).items) == 4  # nothing asked for the first
+    with pytest.raises(InputError, match="is not before"):
+        shelf.ask("is the kiln hot", since=until, until=since)
+
+
+def test_an_old_row_is_found_however_many_newer_ones_match(shelf: Shelf) -> None:
+    shelf.say(*(f"The kiln is hot, {n}." for n in range(40)))
+    few = RecallWeights(candidates=5)
+    found = shelf.ask("kiln hot", until=START + timedelta(minutes=2), weights=few)
+    assert {item.source_id for item in found.items} == {"s1-0", "s1-1"}
 
 
 def test_kinds_choose_what_is_returned(shelf: Shelf) -> None:

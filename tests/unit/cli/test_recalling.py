@@ -60,6 +60,25 @@ def test_kind_and_budget_narrow_the_answer(ask: Callable[..., Any], slept: Path)
     assert 0 < sum(-(-len(item["text"]) // 4) for item in short) <= 60
 
 
+def test_since_and_until_bound_the_answer(ask: Callable[..., Any], read: Path) -> None:
+    span = ("--since", "2026-09-15T00:00Z", "--until", "2026-09-17T00:00Z")
+    items = ask(*FUNNEL, *span, "--limit", 50)["items"]
+    assert items
+    assert all("2026-09-15" <= item["occurred_at"][:10] <= "2026-09-16" for item in items)
+    refused = ask(*FUNNEL, *span[:2], "--until", "2026-09-01T00:00Z", code=13)
+    assert "is not before" in refused["error"]["message"]
+
+
+def test_context_is_a_block_for_a_prompt(
+    ask: Callable[..., Any], run: Callable[..., Result], read: Path
+) -> None:
+    block = ask(*FUNNEL, "--context", "--no-use")["context"]
+    assert "\nFrom memory, the likeliest first." in block
+    assert "\n\n[1] 2026-09-" in block
+    assert run(*FUNNEL, "--context", "--no-use").stdout == block + "\n"
+    assert run("recall", "xylophone", "--context").stdout == ""
+
+
 def test_as_of_leaves_out_what_had_not_happened(ask: Callable[..., Any], read: Path) -> None:
     items = ask(*FUNNEL, "--as-of", "2026-09-15T00:00Z")["items"]
     assert items

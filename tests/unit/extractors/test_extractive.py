@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -303,25 +302,6 @@ def test_a_summary_is_bounded_and_leaves_no_fence_open(turns: list[tuple[str, Ro
     assert sum(line.lstrip().startswith("```") for line in text.split("\n")) % 2 == 0
     assert sum("Ana:" in line for line in text.split("\n")[1:]) <= MAX_SENTENCES
     assert text == summarise_episodes(episodes)
-
-
-def test_fifty_short_turns_cost_a_few_milliseconds() -> None:
-    # About eight on a laptop; the bound is for a slow and busy machine.
-    what = "invoice parcel router garden ticket doctor bicycle kitchen server budget".split()
-    episodes = [
-        said(
-            f"I talked to the {what[n % 10]} people about the {what[n * 7 % 10]} on day {n}. "
-            f"They will send the {what[n * 3 % 10]} papers to my {what[n * 9 % 10]} address.",
-            hours=n,
-        )
-        for n in range(50)
-    ]
-    spent = []
-    for _ in range(5):
-        started = time.process_time()
-        summarise_episodes(episodes)
-        spent.append(time.process_time() - started)
-    assert min(spent) <= 0.050
 
 
 def test_tool_calls_are_not_sentences() -> None:

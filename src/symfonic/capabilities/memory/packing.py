@@ -35,18 +35,19 @@ def pack(ranked: Sequence[Candidate], token_budget: int) -> list[Candidate]:
 
     A row that is too long for what is left is passed over, and a shorter one further down may
     take its place. Where not everything fits, a summary takes the place of the condensed turns
-    whose matched words it holds too, if it is shorter than they are together.
+    whose matched words it holds too, if it is shorter than they are together. What another row
+    says in the same words, but for case and space, is not paid for twice.
     """
     if sum(_cost(candidate) for candidate in ranked) > token_budget:
         ranked = _collapsed(ranked, token_budget)
-    kept: list[Candidate] = []
+    kept: dict[str, Candidate] = {}
     left = token_budget
     for candidate in ranked:
-        cost = _cost(candidate)
-        if cost <= left:
-            kept.append(candidate)
+        cost, said = _cost(candidate), " ".join(shown_text(candidate.record).casefold().split())
+        if cost <= left and said not in kept:
+            kept[said] = candidate
             left -= cost
-    return kept
+    return list(kept.values())
 
 
 def _cost(candidate: Candidate) -> int:

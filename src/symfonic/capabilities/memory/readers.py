@@ -183,11 +183,20 @@ class PlanReader(PassReader, Protocol):
 class RecallReader(Protocol):
     """What recall and the interfaces look things up by."""
 
-    def search(self, terms: Sequence[str], *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
+    def search(
+        self,
+        terms: Sequence[str],
+        *,
+        kinds: Sequence[Kind],
+        limit: int,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Hit]:
         """Visible records of this scope and its ancestors that hold any of the terms, best first.
 
         A term is a full-text expression. What it weighs is its rarity among the rows of these
-        scopes, and nothing that another scope holds; of equals the newest come first.
+        scopes, and nothing that another scope holds; of equals the newest come first. Only records
+        of ``since`` or later and from before ``until`` are returned, as many as ``limit``.
         """
         ...
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.packing import pack, shown_text
+from symfonic.capabilities.memory.recall_block import context_block
 from symfonic.capabilities.memory.recall_context import add_context
 from symfonic.capabilities.memory.recall_matching import Matcher
 from symfonic.capabilities.memory.recall_placing import (
@@ -102,6 +104,10 @@ class Recall:
     more: bool = False
     notes: tuple[str, ...] = ()
 
+    def as_context(self, token_budget: int | None = None) -> str:
+        """The rows as one block of text for a prompt; see :func:`context_block`."""
+        return context_block(self.items, token_budget=token_budget)
+
 
 def recall(
     reader: MemoryReader,
@@ -113,26 +119,35 @@ def recall(
     kinds: Sequence[Kind] | None = None,
     offset: int = 0,
     as_of: datetime | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     explain: bool = False,
     weights: RecallWeights = DEFAULT_WEIGHTS,
 ) -> Recall:
     """The records that answer ``query``, at most ``limit`` and ``token_budget`` of them.
 
     A question without a word to look for gets an empty answer, never everything. With ``as_of``
-    only what had happened by then is returned, and facts that were valid then.
+    only what had happened by then is returned, and facts that were valid then. ``since`` and
+    ``until`` bound the time of what is returned: from the first on, and before the second.
 
-    Raises ``InputError`` for a negative limit, budget or offset.
+    Raises ``InputError`` for a negative limit, budget or offset, and for times in the wrong order.
     """  # fmt: skip
     for name, number in (("limit", limit), ("token_budget", token_budget), ("offset", offset)):
         if number is not None and number < 0:
             raise InputError(f"{name} is {number}; give 0 or more.")
+    if since is not None and until is not None and since >= until:
+        raise InputError(f"since {since.isoformat()} is not before until {until.isoformat()}.")
     asked = query_terms(query)
     if not asked.terms:
         return Recall(notes=("The question has no word to look for.",))
     wanted = RECALLED_KINDS if kinds is None else tuple(dict.fromkeys(kinds))
-    candidates, cut = _candidates(reader, asked, wanted, weights)
+    span = _Span(since=since, until=until)
+    candidates, cut = _candidates(reader, asked, wanted, weights, span)
     moment = as_of or now
-    candidates = [c for c in candidates if _is_current(c.record, moment, as_of=as_of)]
+    candidates = [
+        c for c in candidates
+        if span.holds(c.record) and _is_current(c.record, moment, as_of=as_of)
+    ]  # fmt: skip
     ranked = _ranked(candidates, asked, now, weights)[offset:]
     page = ranked if token_budget is None else pack(ranked, token_budget)
     page = page[:limit]
@@ -143,18 +158,36 @@ def recall(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """The time that an answer is bounded to."""
+
+    since: datetime | None
+    until: datetime | None
+
+    def holds(self, record: Record) -> bool:
+        return (self.since is None or record.at >= self.since) and (
+            self.until is None or record.at < self.until
+        )
+
+
 def _candidates(
-    reader: MemoryReader, asked: Query, kinds: Sequence[Kind], weights: RecallWeights
+    reader: MemoryReader,
+    asked: Query,
+    kinds: Sequence[Kind],
+    weights: RecallWeights,
+    span: _Span,
 ) -> tuple[list[Candidate], bool]:
     """Everything that is considered, weighed; and whether the index held more than was taken."""
     most = weights.candidates
-    hits = reader.search(expressions(asked), kinds=kinds, limit=most + _SUMMARY_ROOM)
+    search = partial(reader.search, since=span.since, until=span.until)
+    hits = search(expressions(asked), kinds=kinds, limit=most + _SUMMARY_ROOM)
     summed = [hit for hit in hits if hit.record.kind == "summary"]
     hits = [hit for hit in hits if hit.record.kind != "summary"][:most]
     cut = len(hits) == most
     if cut and "procedure" in kinds:
         known = {hit.record.id for hit in hits}
-        few = reader.search(expressions(asked), kinds=("procedure",), limit=weights.comparable)
+        few = search(expressions(asked), kinds=("procedure",), limit=weights.comparable)
         hits += [hit for hit in few if hit.record.id not in known]
     hits += summed
     matcher = Matcher(asked.terms)

@@ -194,6 +194,8 @@ class Memory(BackfillOperations, ReviewOperations, CareOperations, UpkeepOperati
         kinds: Sequence[Kind] | None = None,
         offset: int = 0,
         as_of: datetime | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         explain: bool = False,
         record_uses: bool = True,
         now: datetime | None = None,
@@ -212,7 +214,8 @@ class Memory(BackfillOperations, ReviewOperations, CareOperations, UpkeepOperati
         with self.store.snapshot(where, may_be_new=True) as reader:
             answer = recall(
                 reader, query, now=moment, limit=limit, token_budget=token_budget, kinds=kinds,
-                offset=offset, as_of=stated(as_of), explain=explain,
+                offset=offset, as_of=stated(as_of), since=stated(since), until=stated(until),
+                explain=explain,
             )  # fmt: skip
             if not reader.visible_salts():
                 note = f"The scope {where} holds nothing yet."

@@ -67,7 +67,10 @@ class Worded(click.Command):
     help="Only this kind of record. May be repeated.",
 )  # fmt: skip
 @moment_option("--as-of", "As memory stood at this time.")
+@moment_option("--since", "Only what is from this time or later.")
+@moment_option("--until", "Only what is from before this time.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@click.option("--context", is_flag=True, help="Print a block to put into a prompt, marked as data.")
 @click.option("--no-use", is_flag=True, help="Do not count what is shown as used.")
 @common(scope_option, now_option)
 def recall(
@@ -80,7 +83,10 @@ def recall(
     offset: int,
     kinds: tuple[Kind, ...],
     as_of: datetime | None,
+    since: datetime | None,
+    until: datetime | None,
     explain: bool,
+    context: bool,
     no_use: bool,
     now: datetime | None,
 ) -> None:
@@ -92,10 +98,15 @@ def recall(
     with open_memory(store) as memory:
         answer = memory.recall(
             " ".join(query), scope=scope, limit=limit, token_budget=token_budget, offset=offset,
-            kinds=kinds or None, as_of=as_of, explain=explain, record_uses=not no_use, now=now,
+            kinds=kinds or None, as_of=as_of, since=since, until=until, explain=explain,
+            record_uses=not no_use, now=now,
         )  # fmt: skip
     if wants_json():
-        emit(plain_answer(answer, explain=explain))
+        block = {"context": answer.as_context(token_budget)} if context else {}
+        emit({**plain_answer(answer, explain=explain), **block})
+        return
+    if context:
+        click.echo(answer.as_context(token_budget), nl=bool(answer.items))
         return
     out = console()
     print_items(out, answer.items, first=offset + 1)

@@ -10,12 +10,13 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-_TAG: Final = re.compile(
+TAG: Final = re.compile(
     r"<(?P<closing>/?)(?P<name>[\w-]{0,40}"
     r"(?:memor|recall|context|system|remind|instruct|summar)[\w-]{0,40})"
     r"(?:\s[^<>]{0,500})?(?<!/)>",
     re.IGNORECASE,
 )
+"""A tag that names memory, context or instructions."""
 
 
 def without_pasted(text: str) -> str:
@@ -24,7 +25,7 @@ def without_pasted(text: str) -> str:
     A block that is not closed goes to the end where its tag begins a line: it was cut off. Within a
     line such a tag is only spoken of.
     """
-    tags = list(_TAG.finditer(text)) if "<" in text else []
+    tags = list(TAG.finditer(text)) if "<" in text else []
     closings: dict[str, list[re.Match[str]]] = {}
     for tag in tags:
         if tag["closing"]:

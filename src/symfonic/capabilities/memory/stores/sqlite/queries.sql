@@ -636,13 +636,13 @@ WHERE r.state <> 'forgotten';
 SELECT rowid FROM record_text WHERE record_text MATCH :expression ORDER BY rowid DESC LIMIT :most;
 
 -- name: found_rows
--- Records by row, those that recall may show.
+-- Records by row, those of a stretch of time that recall may show.
 SELECT r.row, r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust,
        r.strength, r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text,
        r.body
 FROM json_each(:rows) AS f CROSS JOIN record AS r ON r.row = f.value
 WHERE r.scope IN (SELECT value FROM json_each(:scopes)) AND r.state IN ('active', 'condensed')
-  AND r.kind IN (SELECT value FROM json_each(:kinds));
+  AND r.kind IN (SELECT value FROM json_each(:kinds)) AND r.at >= :since AND r.at < :until;
 
 -- name: list_records
 -- Visible records of some kinds, newest first.

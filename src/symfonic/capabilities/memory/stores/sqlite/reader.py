@@ -311,12 +311,21 @@ class SQLiteReader:
         rows = self._db.rows("undone_sources", {"scope": self._path, "phase": phase})
         return sorted(RecordId(str(row[0])) for row in rows)
 
-    def search(self, terms: Sequence[str], *, kinds: Sequence[Kind], limit: int) -> list[Hit]:
+    def search(
+        self,
+        terms: Sequence[str],
+        *,
+        kinds: Sequence[Kind],
+        limit: int,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Hit]:
         if not terms or not kinds:
             return []
         return search(
             self._db, self._order, terms,
-            kinds=kinds, limit=min(limit, LARGEST), stored=self.told_count(),
+            kinds=kinds, limit=min(limit, LARGEST), stored=self.told_count(), since=since,
+            until=until,
         )  # fmt: skip
 
     def neighbours(self, episodes: Sequence[Record], *, distance: int) -> list[Record]:

@@ -11,11 +11,13 @@ import math
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Final
 
+from symfonic.capabilities.memory.records import to_microseconds
 from symfonic.capabilities.memory.store import Hit
-from symfonic.capabilities.memory.stores.sqlite.rows import array, scope_token, to_record
+from symfonic.capabilities.memory.stores.sqlite.rows import LARGEST, array, scope_token, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from symfonic.capabilities.memory.records import Kind
     from symfonic.capabilities.memory.stores.sqlite.connection import Connection
@@ -33,14 +35,21 @@ def search(
     kinds: Sequence[Kind],
     limit: int,
     stored: int,
+    since: datetime | None,
+    until: datetime | None,
 ) -> list[Hit]:
     """The visible records that hold any term, those of the rarest terms first, then the newest.
 
-    A term is a full-text expression; ``stored`` is how many records there are to tell apart.
+    A term is a full-text expression; ``stored`` is how many records there are to tell apart. Rows
+    before ``since`` or not before ``until`` are passed over, however many match.
     """
     scores = _scores(db, scopes, terms, stored=stored)
     found: list[Hit] = []
-    bound = {"scopes": array(scopes), "kinds": array(kinds)}
+    bound = {
+        "scopes": array(scopes), "kinds": array(kinds),
+        "since": -LARGEST if since is None else to_microseconds(since),
+        "until": LARGEST if until is None else to_microseconds(until),
+    }  # fmt: skip
     for rows in _in_order(scores, limit):
         by_row = {row[0]: row[1:] for row in db.rows("found_rows", {**bound, "rows": array(rows)})}
         found += [

@@ -287,6 +287,19 @@ class LookupContract(ContractBase):
             (hit.score for hit in episodes), reverse=True
         )
 
+    def test_search_is_bounded_by_time_and_passes_over_what_lies_outside(
+        self, store: MemoryStore
+    ) -> None:
+        hours = [NOW - timedelta(hours=n) for n in range(9)]
+        write(store, *(make_episode(f"k{n}", "A kettle.", at=at) for n, at in enumerate(hours)))
+        with store.snapshot(OWN) as reader:
+            found = reader.search(
+                ['"kettle"'], kinds=KINDS, limit=2, since=hours[7], until=hours[5]
+            )
+            late = reader.search(['"kettle"'], kinds=KINDS, limit=99, since=hours[1])
+        assert {hit.record.id for hit in found} == {"k6", "k7"}
+        assert {hit.record.id for hit in late} == {"k0", "k1"}
+
     def test_a_snapshot_does_not_change_while_it_is_open(self, store: MemoryStore) -> None:
         if not self.reads_beside_writes():
             pytest.skip("in memory, readers and writers take turns")
