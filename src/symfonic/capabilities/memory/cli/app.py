@@ -101,7 +101,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "eval": Entry(
         module="evaluating",
         section="Maintenance",
-        summary="Measure what is learnt, on data of your own.",
+        summary="Measure what is learnt and what is found, on data of your own.",
         attribute="eval_",
     ),
     "forget": Entry(

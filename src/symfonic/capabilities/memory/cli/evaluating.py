@@ -19,6 +19,7 @@ from symfonic.capabilities.memory.cli.output import (
     table,
     wants_json,
 )
+from symfonic.capabilities.memory.cli.recall_figures import recall
 from symfonic.capabilities.memory.evaluation.procedures import DRAFTS, evaluate
 from symfonic.capabilities.memory.records import Procedure
 
@@ -34,10 +35,13 @@ _EACH = 20
 
 @click.group("eval")
 def eval_() -> None:
-    """Measure what is learnt, on data of your own.
+    """Measure what is learnt and what is found, on data of your own.
 
-    Nothing is stored: it is learnt in a memory that is thrown away afterwards.
+    Nothing is stored: it is done in a memory that is thrown away afterwards.
     """
+
+
+eval_.add_command(recall)
 
 
 @eval_.command()
