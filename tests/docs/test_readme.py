@@ -194,7 +194,8 @@ def test_loop_beside_an_agent_remembers_across_sessions(
         monkeypatch.setattr(builtins, "input", lambda _, lines=lines: next(lines))
         chat(ask, store=store, scope="shop/robin", session=session)
     assert "quiet coach" not in prompts[0].partition("User:")[0]
-    assert re.search(r"\[1\] \d{4}-\S+, user, episode, id \w+\n> Book the quiet coach to Hamburg\.", prompts[1])
+    entry = r"\[1\] \d{4}-\S+, user, episode, id \w+\n> Book the quiet coach to Hamburg\."
+    assert re.search(entry, prompts[1])
     with Memory.open(store, create=False) as memory:
         assert memory.stats(scope="shop/robin")["records"] == {"episode": {"active": 4}}
 
