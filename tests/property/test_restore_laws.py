@@ -46,7 +46,7 @@ def lived(turns: list[Turn], *, decide: bool, undo: bool) -> Memory:
     drafts = memory.procedures(scope=SCOPE)
     if decide and drafts:
         memory.decide(drafts[0].id, "approved", scope=SCOPE, by="ana", now=NOW)
-    if undo:
+    if undo and memory.diff(f"{SCOPE}#1"):
         memory.undo(f"{SCOPE}#1", now=NOW)
     memory.remember("Buy a kettle.", scope=SCOPE, working=True, now=NOW)
     memory.plan(scope=SCOPE, policy=EAGER, now=NOW + NIGHT)
