@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.export_file import framed
-from symfonic.capabilities.memory.testing.builders import NOW, make_memory
+from symfonic.capabilities.memory.testing.builders import NOW, make_memory, make_turn
 from symfonic.capabilities.memory.testing.memories import EAGER, SCOPE, add, filled
 from symfonic.capabilities.memory.testing.strategies import logs
 
@@ -75,6 +75,25 @@ def test_an_export_of_what_was_restored_is_the_same_and_so_is_the_next_night(
                 [(run.input_digest, run.digest) for run in night.passes] for night in nights
             )
             assert first == second
+
+
+def test_a_journal_longer_than_the_scope_has_had_changes_raises_no_counter() -> None:
+    said = "I asked Marta Kowalczyk about the parcel today."
+    turns = [
+        make_turn(
+            said if n == 0 else "", session="s0", position=n, source_id=f"s0-{n}",
+            at=NOW - timedelta(minutes=1),
+        )
+        for n in range(5)
+    ]  # fmt: skip
+    with lived(turns, decide=False, undo=False) as memory:
+        lines = exported(memory)
+        assert (
+            max(row["seq"] for row in map(json.loads, lines) if row.get("table") == "change")
+            > (json.loads(lines[1])["counter"])
+        )
+        with restored(lines) as other:
+            assert exported(other) == lines
 
 
 @given(logs(most=2), st.data())

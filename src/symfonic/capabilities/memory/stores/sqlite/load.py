@@ -119,7 +119,8 @@ class Loading:
                 self._add_run(values)
             case _:
                 self._add_other(table, values)
-        self.counter = max(self.counter, *(int(values.get(name) or 0) for name in _NUMBERS))
+        if table != "change":  # whose numbers are places in its run's journal
+            self.counter = max(self.counter, *(int(values.get(name) or 0) for name in _NUMBERS))
 
     def finish(self) -> dict[str, int]:
         """Raise the scope's counters and clocks; how many rows were added per table."""
