@@ -23,6 +23,9 @@ APPLICATION_ID = 0x53594D46
 """Marks the file as ours ("SYMF"), so that another program's database is not migrated."""
 
 BUSY_TIMEOUT_MS = 30_000
+CACHE_KIB = 32_768
+"""What a connection keeps of the file, at most. SQLite's own 2 MB do not hold what one run writes:
+pages then go to the log before the commit and are read again, a tenth of the run's time."""
 LEAST_VERSION = (3, 37, 0)
 _BUSY = ("locked", "busy")
 
@@ -44,6 +47,7 @@ class Connection:
             self.raw.execute("PRAGMA secure_delete = ON")
             self.raw.execute("PRAGMA synchronous = NORMAL")
             self.raw.execute("PRAGMA temp_store = MEMORY")
+            self.raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             if read_only:
                 self.raw.execute("PRAGMA query_only = ON")
         self._statements = statements()

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from symfonic.capabilities.memory.changes import Change, Group
 from symfonic.capabilities.memory.errors import StoreUnavailable
 from symfonic.capabilities.memory.records import (
-    COLUMNS,
     Link,
     Record,
     RecordId,
     Seen,
     canonical,
-    from_columns,
+    decode_content,
     from_microseconds,
 )
 from symfonic.capabilities.memory.store import Answer, JournalRow, RunRow
@@ -41,9 +40,18 @@ def array(values: Iterable[object]) -> str:
 
 def to_record(row: Sequence[Any]) -> Record:
     """A record from ``scope, id, version, seq`` and its content columns in their order."""
-    return from_columns(
-        dict(zip(COLUMNS, row[4:18], strict=True)),
-        scope=row[0], id=row[1], version=row[2], seq=row[3],
+    (
+        scope, i, version, seq, kind, key, state, pinned, trust, strength, occurred_at,
+        recorded_at, until, session, position, status, text, body, *_,
+    ) = row  # fmt: skip
+    return Record(
+        id=i, scope=scope, kind=kind, key=key, state=state, pinned=bool(pinned), trust=trust,
+        strength=strength,
+        occurred_at=None if occurred_at is None else from_microseconds(occurred_at),
+        recorded_at=from_microseconds(recorded_at),
+        until=None if until is None else from_microseconds(until),
+        session=session, position=position, status=status, text=text or "",
+        content=decode_content(kind, body), version=version, seq=seq,
     )  # fmt: skip
 
 
