@@ -210,6 +210,17 @@ class RecallReader(Protocol):
         """This scope's visible records of these kinds, newest first."""
         ...
 
+    def records_within(
+        self,
+        *,
+        kinds: Sequence[Kind],
+        since: datetime | None,
+        until: datetime | None,
+        limit: int,
+    ) -> list[Record]:
+        """Visible records of this scope and its ancestors from a stretch of time, newest first."""
+        ...  # fmt: skip
+
     def told_count(self) -> int:
         """How many visible records of this scope and its ancestors were told, not derived."""
         ...

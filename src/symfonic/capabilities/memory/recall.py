@@ -9,28 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.errors import InputError
 from symfonic.capabilities.memory.packing import pack, shown_text
 from symfonic.capabilities.memory.recall_block import context_block
-from symfonic.capabilities.memory.recall_context import add_context
-from symfonic.capabilities.memory.recall_matching import Matcher
+from symfonic.capabilities.memory.recall_candidates import Span, gather
 from symfonic.capabilities.memory.recall_placing import (
-    hold_below_sources,
-    set_apart,
     stands_apart,
     with_procedure,
 )
-from symfonic.capabilities.memory.recall_query import expressions, query_terms
+from symfonic.capabilities.memory.recall_query import query_terms
 from symfonic.capabilities.memory.recall_scoring import (
     DEFAULT_WEIGHTS,
     Candidate,
     RecallWeights,
-    score_text,
 )
-from symfonic.capabilities.memory.recall_spelling import near_spellings
+from symfonic.capabilities.memory.recall_time import timed
 from symfonic.capabilities.memory.records import (
     EPOCH,
     Episode,
@@ -55,8 +50,6 @@ RECALLED_KINDS: Final[tuple[Kind, ...]] = ("episode", "fact", "summary", "note",
 
 _DECIMALS: Final = 3
 """Scores closer than a thousandth are equal to a reader: strength, then time, decides."""
-_SUMMARY_ROOM: Final = 50
-"""Hits asked for beyond the candidates, so that summaries among them take no other row's place."""
 _FAST_CLOCK: Final = timedelta(hours=24)
 """A turn stated to be later than it was recorded by more than this has no known time."""
 _MOST_EVIDENCE: Final = 500
@@ -137,12 +130,12 @@ def recall(
             raise InputError(f"{name} is {number}; give 0 or more.")
     if since is not None and until is not None and since >= until:
         raise InputError(f"since {since.isoformat()} is not before until {until.isoformat()}.")
-    asked = query_terms(query)
-    if not asked.terms:
+    asked = timed(query_terms(query), now=as_of or now)
+    if not asked.terms and not asked.times:
         return Recall(notes=("The question has no word to look for.",))
     wanted = RECALLED_KINDS if kinds is None else tuple(dict.fromkeys(kinds))
-    span = _Span(since=since, until=until)
-    candidates, cut = _candidates(reader, asked, wanted, weights, span)
+    span = Span(since=since, until=until)
+    candidates, cut = gather(reader, asked, wanted, span=span, weights=weights)
     moment = as_of or now
     candidates = [
         c for c in candidates
@@ -156,66 +149,6 @@ def recall(
         more=len(page) < len(ranked),
         notes=tuple(_notes(asked, weights, cut=cut)),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Span:
-    """The time that an answer is bounded to."""
-
-    since: datetime | None
-    until: datetime | None
-
-    def holds(self, record: Record) -> bool:
-        return (self.since is None or record.at >= self.since) and (
-            self.until is None or record.at < self.until
-        )
-
-
-def _candidates(
-    reader: MemoryReader,
-    asked: Query,
-    kinds: Sequence[Kind],
-    weights: RecallWeights,
-    span: _Span,
-) -> tuple[list[Candidate], bool]:
-    """Everything that is considered, weighed; and whether the index held more than was taken."""
-    most = weights.candidates
-    search = partial(reader.search, since=span.since, until=span.until)
-    hits = search(expressions(asked), kinds=kinds, limit=most + _SUMMARY_ROOM)
-    summed = [hit for hit in hits if hit.record.kind == "summary"]
-    hits = [hit for hit in hits if hit.record.kind != "summary"][:most]
-    cut = len(hits) == most
-    if cut and "procedure" in kinds:
-        known = {hit.record.id for hit in hits}
-        few = search(expressions(asked), kinds=("procedure",), limit=weights.comparable)
-        hits += [hit for hit in few if hit.record.id not in known]
-    hits += summed
-    matcher = Matcher(asked.terms)
-    found = [Candidate(record=hit.record, match=matcher.match(hit.record)) for hit in hits]
-    matched = [c for c in found if c.match is not None and c.match.found]
-    found = [c for c in matched if c.record.kind != "summary"]
-    summaries = [c for c in matched if c.record.kind == "summary"]
-    told = reader.told_count()
-    named = score_text(found, asked, stored=told, weights=weights)
-    if "episode" in kinds:
-        found = add_context(reader, found, named=named, weights=weights)
-    score_text(summaries, asked, stored=told, weights=weights)
-    _scale(found)
-    _scale(summaries)
-    found += summaries
-    set_apart(found, asked)
-    hold_below_sources(reader, found)
-    near = near_spellings(reader, asked, found, kinds)
-    return [*found, *near], cut
-
-
-def _scale(candidates: Sequence[Candidate]) -> None:
-    """Bring scores to 0 to 1: a lone full match is 1, and so is the best of those above it."""
-    best = max((candidate.total for candidate in candidates), default=0.0)
-    for candidate in candidates:
-        candidate.parts = {
-            name: part / max(1.0, best) for name, part in candidate.parts.items() if part
-        }
 
 
 def _is_current(record: Record, moment: datetime, *, as_of: datetime | None) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from symfonic.capabilities.memory.stop_words import (
     FIRST_WORDS,
@@ -23,8 +23,12 @@ from symfonic.capabilities.memory.stop_words import (
 )
 from symfonic.capabilities.memory.text_terms import UNSPACED, fold, pairs, parts
 
+if TYPE_CHECKING:
+    from symfonic.capabilities.memory.spoken_times import SpokenTime
+
 TermKind = Literal["word", "identifier", "pair"]
 TimeOrder = Literal["latest", "first"]
+Side = Literal["before", "after"]
 
 MOST_TERMS: Final = 48
 """Terms of one question that are looked for: a pasted page is no sharper than its beginning."""
@@ -56,12 +60,21 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question, taken apart. ``order`` says that time decides among comparable matches."""
+    """A question, taken apart.
+
+    ``order`` says that time decides among comparable matches. ``times`` are those it names, and
+    ``only_times`` says that it asks for nothing else than what there is of them. ``event`` are the
+    positions among the terms of what stands after "before" or "after", as ``side`` says.
+    """
 
     text: str
     terms: tuple[Term, ...] = ()
     order: TimeOrder | None = None
     truncated: bool = False
+    times: tuple[SpokenTime, ...] = ()
+    only_times: bool = False
+    event: frozenset[int] = frozenset()
+    side: Side | None = None
 
 
 def query_terms(query: str) -> Query:

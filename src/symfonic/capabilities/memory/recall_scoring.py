@@ -56,9 +56,14 @@ class RecallWeights:
     of its question (with the next one 6.6 and 6.2)."""
     second_neighbour: float = 0.25
     """The same for the turns after next."""
-    session: float = 0.4
+    session: float = 0.6
     """Share of a session's best three matches that its turns get: they have one subject
     (1.4 and 1.1)."""
+    time: float = 1.0
+    """Share added to what is of a time that the question names, less the farther it lies from it:
+    a question names a time to be answered from it. On LoCoMo's first five conversations, where one
+    question in seven names one, recall@10 is 1.2 higher; from 0.5 on more makes little difference.
+    """
     comparable: int = 10
     """Best matches that a question for the latest or first puts in order of time."""
 

@@ -86,3 +86,12 @@ GENERIC_AFTER_TIME_WORDS: Final = frozenset(
     "development news progress situation stand standing state status update updates".split()
 )
 """Beside a word such as "current" these ask for the newest row and not for a word in it."""
+WORDS_FOR_ANYTHING: Final = frozenset(
+    """
+    activities activity chat chatted conversation conversations day did discuss discussed do done
+    event events everything happen happened happening last next past talk talked talking things
+    this went
+    besprochen passiert gesprochen geredet
+    """.split()
+)
+"""Beside a time these ask for whatever there is of it: "what happened yesterday"."""

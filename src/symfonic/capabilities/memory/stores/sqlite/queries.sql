@@ -653,6 +653,16 @@ CROSS JOIN record AS r ON r.scope = :scope AND r.kind = k.value AND r.state = v.
 WHERE :status IS NULL OR r.status = :status
 ORDER BY r.at DESC, r.id LIMIT :count;
 
+-- name: records_within
+-- Visible records of some kinds from a stretch of time, newest first.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body
+FROM json_each(:scopes) AS p CROSS JOIN json_each(:kinds) AS k
+CROSS JOIN json_each('["active", "condensed"]') AS v
+CROSS JOIN record AS r ON r.scope = p.value AND r.kind = k.value AND r.state = v.value
+WHERE r.at >= :since AND r.at < :until
+ORDER BY r.at DESC, r.id LIMIT :count;
+
 -- name: records_where
 -- Ids of episodes of a session, for forgetting.
 SELECT id FROM record WHERE scope = :scope AND session = :session AND state <> 'forgotten'

@@ -348,6 +348,16 @@ class SQLiteReader:
         }  # fmt: skip
         return [to_record(row) for row in self._db.rows("list_records", bound)]
 
+    def records_within(
+        self, *, kinds: Sequence[Kind], since: datetime | None, until: datetime | None, limit: int
+    ) -> list[Record]:
+        bound = {
+            "scopes": self._visible, "kinds": array(kinds), "count": min(limit, LARGEST),
+            "since": -LARGEST if since is None else to_microseconds(since),
+            "until": LARGEST if until is None else to_microseconds(until),
+        }  # fmt: skip
+        return [to_record(row) for row in self._db.rows("records_within", bound)]
+
     @property
     def connection(self) -> Connection:
         """The snapshot's connection, for the store's own export."""

@@ -300,6 +300,24 @@ class LookupContract(ContractBase):
         assert {hit.record.id for hit in found} == {"k6", "k7"}
         assert {hit.record.id for hit in late} == {"k0", "k1"}
 
+    def test_records_within_a_time_are_the_newest_of_the_kinds(self, store: MemoryStore) -> None:
+        hours = [FIRST + timedelta(hours=n) for n in range(4)]
+        write(store, *(make_episode(f"e{n}", at=at) for n, at in enumerate(hours)))
+        write(store, make_entity("n1"))
+        with store.snapshot(OWN) as reader:
+
+            def found(since: datetime | None, until: datetime | None, limit: int = 9) -> list[str]:
+                rows = reader.records_within(
+                    kinds=["episode"], since=since, until=until, limit=limit
+                )
+                return [row.id for row in rows]
+
+            assert found(None, None) == ["e3", "e2", "e1", "e0"]
+            assert found(hours[1], hours[3]) == ["e2", "e1"]
+            assert found(None, None, limit=1) == ["e3"]
+            assert found(hours[3], hours[1]) == []
+            assert reader.records_within(kinds=[], since=None, until=None, limit=9) == []
+
     def test_a_snapshot_does_not_change_while_it_is_open(self, store: MemoryStore) -> None:
         if not self.reads_beside_writes():
             pytest.skip("in memory, readers and writers take turns")

@@ -94,6 +94,9 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
         + [n for record in records for n in r.neighbours([record], distance=1)]
     ),
     "list_records": lambda r, _, __: r.list_records(kinds=KINDS, limit=100),
+    "records_within": lambda r, _, __: r.records_within(
+        kinds=KINDS, since=None, until=None, limit=100
+    ),
     "session_episodes": lambda r, _, __: r.session_episodes("s1"),
     "all_records": lambda r, _, __: r.all_records(),
     "run": lambda r, _, __: [r.run(n).scope for n in (1, 2)],
@@ -108,7 +111,9 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
 }
 """A call of every method of the reader, asking for everything that there is in all scopes."""
 
-OF_ANCESTORS_TOO = {"visible_salts", "records", "search", "neighbours", "as_of"}
+OF_ANCESTORS_TOO = {
+    "visible_salts", "records", "search", "neighbours", "as_of", "records_within",
+}  # fmt: skip
 """What also answers with an ancestor's rows; all else is about the reader's own scope."""
 
 
