@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from symfonic.capabilities.memory.embedding.protocol import EmbedderIdentity
     from symfonic.capabilities.memory.records import (
         Kind,
         Link,
@@ -220,6 +221,37 @@ class RecallReader(Protocol):
     ) -> list[Record]:
         """Visible records of this scope and its ancestors from a stretch of time, newest first."""
         ...  # fmt: skip
+
+    def embedder(self) -> EmbedderIdentity | None:
+        """Whose vectors this scope has; ``None`` where it has none."""
+        ...
+
+    def unembedded(self, *, limit: int) -> tuple[list[Record], int]:
+        """This scope's visible records that are to get a vector, oldest first; how many in all."""
+        ...
+
+    def nearest(
+        self,
+        vector: bytes,
+        identity: EmbedderIdentity,
+        *,
+        kinds: Sequence[Kind],
+        limit: int,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Hit]:
+        """Visible records of this scope and its ancestors by their vector's cosine, best first.
+
+        Only those whose vectors come from the same embedder; of equals the older one first. A
+        vector is of unit length, in 32-bit floats, least byte first.
+        """
+        ...
+
+    def similarities(
+        self, vector: bytes, identity: EmbedderIdentity, ids: Sequence[str]
+    ) -> dict[RecordId, float]:
+        """The cosine of each of these records that has such a vector."""
+        ...
 
     def told_count(self) -> int:
         """How many visible records of this scope and its ancestors were told, not derived."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symfonic.capabilities.memory.recall_query import Query
+    from symfonic.capabilities.memory.recall_vectors import EmbeddedQuery
     from symfonic.capabilities.memory.store import MemoryReader
 
 RECALLED_KINDS: Final[tuple[Kind, ...]] = ("episode", "fact", "summary", "note", "procedure")
@@ -115,13 +116,15 @@ def recall(
     since: datetime | None = None,
     until: datetime | None = None,
     explain: bool = False,
+    embedded: EmbeddedQuery | None = None,
     weights: RecallWeights = DEFAULT_WEIGHTS,
 ) -> Recall:
     """The records that answer ``query``, at most ``limit`` and ``token_budget`` of them.
 
     A question without a word to look for gets an empty answer, never everything. With ``as_of``
     only what had happened by then is returned, and facts that were valid then. ``since`` and
-    ``until`` bound the time of what is returned: from the first on, and before the second.
+    ``until`` bound the time of what is returned: from the first on, and before the second. With the
+    question ``embedded``, what is near by its vector is found too.
 
     Raises ``InputError`` for a negative limit, budget or offset, and for times in the wrong order.
     """  # fmt: skip
@@ -135,7 +138,7 @@ def recall(
         return Recall(notes=("The question has no word to look for.",))
     wanted = RECALLED_KINDS if kinds is None else tuple(dict.fromkeys(kinds))
     span = Span(since=since, until=until)
-    candidates, cut = gather(reader, asked, wanted, span=span, weights=weights)
+    candidates, cut = gather(reader, asked, wanted, span=span, embedded=embedded, weights=weights)
     moment = as_of or now
     candidates = [
         c for c in candidates

@@ -18,12 +18,14 @@ from symfonic.capabilities.memory.recall_query import expressions
 from symfonic.capabilities.memory.recall_scoring import Candidate, RecallWeights, score_text
 from symfonic.capabilities.memory.recall_spelling import near_spellings
 from symfonic.capabilities.memory.recall_time import add_time, times_meant
+from symfonic.capabilities.memory.recall_vectors import add_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from symfonic.capabilities.memory.recall_query import Query
+    from symfonic.capabilities.memory.recall_vectors import EmbeddedQuery
     from symfonic.capabilities.memory.records import Kind, Record
     from symfonic.capabilities.memory.spoken_times import SpokenTime
     from symfonic.capabilities.memory.store import Hit, MemoryReader
@@ -60,31 +62,44 @@ def gather(
     kinds: Sequence[Kind],
     *,
     span: Span,
+    embedded: EmbeddedQuery | None,
     weights: RecallWeights,
 ) -> tuple[list[Candidate], bool]:
     """Everything that is considered, weighed; and whether the index held more than was taken."""
     if asked.only_times:
         return _everything_of(reader, asked, kinds, span=span, weights=weights)
     hits, cut = _hits(reader, asked, kinds, span=span, weights=weights)
+    near: list[Hit] = []
+    if embedded is not None:
+        near = reader.nearest(
+            embedded.vector, embedded.identity,
+            kinds=kinds, limit=weights.nearest, since=span.since, until=span.until,
+        )  # fmt: skip
     matcher = Matcher(asked.terms)
-    found = [Candidate(record=hit.record, match=matcher.match(hit.record)) for hit in hits]
-    matched = [c for c in found if c.match is not None and c.match.found]
+    by_id = {hit.record.id: hit.record for hit in [*hits, *near]}
+    nearby = {hit.record.id for hit in near}
+    found = [Candidate(record=record, match=matcher.match(record)) for record in by_id.values()]
+    matched = [
+        c for c in found
+        if (c.match is not None and c.match.found) or c.record.id in nearby
+    ]  # fmt: skip
     found = [c for c in matched if c.record.kind != "summary"]
     summaries = [c for c in matched if c.record.kind == "summary"]
     told = reader.told_count()
     named = score_text(found, asked, stored=told, weights=weights)
+    score_text(summaries, asked, stored=told, weights=weights)
     times = times_meant(asked, found)
+    if embedded is not None:
+        add_vectors(reader, [*found, *summaries], embedded, weights=weights)
     if "episode" in kinds:
         found = add_context(reader, found, named=named, weights=weights)
-    score_text(summaries, asked, stored=told, weights=weights)
     add_time([*found, *summaries], times, weights=weights)
     _scale(found)
     _scale(summaries)
     found += summaries
     set_apart(found, asked)
     hold_below_sources(reader, found)
-    near = near_spellings(reader, asked, found, kinds)
-    return [*found, *near], cut
+    return [*found, *near_spellings(reader, asked, found, kinds)], cut
 
 
 def _hits(

@@ -20,6 +20,7 @@ from symfonic.capabilities.memory.notes import note_of
 from symfonic.capabilities.memory.operations.backfilling import BackfillOperations
 from symfonic.capabilities.memory.operations.care import CareOperations
 from symfonic.capabilities.memory.operations.core import split_run_id, stated
+from symfonic.capabilities.memory.operations.embedding import EmbeddingOperations
 from symfonic.capabilities.memory.operations.review import ReviewOperations
 from symfonic.capabilities.memory.operations.upkeep import UpkeepOperations
 from symfonic.capabilities.memory.recall import Recall, recall
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from symfonic.capabilities.memory.collaborators import Clock
+    from symfonic.capabilities.memory.embedding.protocol import Embedder
     from symfonic.capabilities.memory.notes import NoteKind
     from symfonic.capabilities.memory.phase import Phase
     from symfonic.capabilities.memory.records import Kind
@@ -44,7 +46,9 @@ DEFAULT_LIMIT = 10
 """How many items recall gives when neither a limit nor a token budget is stated."""
 
 
-class Memory(BackfillOperations, ReviewOperations, CareOperations, UpkeepOperations):
+class Memory(
+    BackfillOperations, ReviewOperations, CareOperations, UpkeepOperations, EmbeddingOperations
+):
     """An agent's memory in one store.
 
     Every method takes ``scope``, a path such as ``acme/ana``; there is no default, because a
@@ -62,16 +66,22 @@ class Memory(BackfillOperations, ReviewOperations, CareOperations, UpkeepOperati
         salt: bytes | None = None,
         retention: RetentionPolicy | None = None,
         phases: Sequence[Phase] = (),
+        embedder: Embedder | None = None,
     ) -> Self:
         """The memory at a path. ``salt`` (1 to 64 bytes) keys new scopes' ids; random if unset.
 
         ``phases`` are a deployment's own: what is stored from now on is unread for them, and a
-        DEEP sleep runs them after those of the roster. Raises ``StoreUnavailable``,
-        ``SchemaMismatch``, and ``InputError`` for a phase whose name is taken.
+        DEEP sleep runs them after those of the roster. With an ``embedder``, ``ingest``
+        embeds what it has read, and recall goes by vectors too. Raises
+        ``StoreUnavailable``, ``SchemaMismatch``, and ``InputError`` for a phase whose name is
+        taken.
         """
         with ExitStack() as opened:
             store = opened.enter_context(closing(open_store(url, create=create)))
-            found = cls(store, clock=clock, salt=salt, retention=retention, phases=phases)
+            found = cls(
+                store, clock=clock, salt=salt, retention=retention, phases=phases,
+                embedder=embedder,
+            )  # fmt: skip
             opened.pop_all()
         found._one_connection = str(url).endswith(":memory:")
         return found
@@ -128,10 +138,12 @@ class Memory(BackfillOperations, ReviewOperations, CareOperations, UpkeepOperati
     ) -> IngestReport:
         """Read a log file, or dicts, into memory; see :func:`import_source`."""
         where = self._begin(scope)
-        return import_source(
+        report = import_source(
             self.store, where, source, now=self._now(now), subscriptions=self._subscriptions,
             format=format, timezone=timezone, session=session, rejects=rejects, progress=progress,
         )  # fmt: skip
+        self._embed_new(where)
+        return report
 
     def remember(
         self,
@@ -211,11 +223,12 @@ class Memory(BackfillOperations, ReviewOperations, CareOperations, UpkeepOperati
         unknown = sorted(set(kinds or ()) - set(KINDS))
         if unknown:
             raise InputError(f"{unknown[0]!r} is no kind of record; there are {', '.join(KINDS)}.")
+        embedded = self._embedded(query)
         with self.store.snapshot(where, may_be_new=True) as reader:
             answer = recall(
                 reader, query, now=moment, limit=limit, token_budget=token_budget, kinds=kinds,
                 offset=offset, as_of=stated(as_of), since=stated(since), until=stated(until),
-                explain=explain,
+                explain=explain, embedded=embedded,
             )  # fmt: skip
             if not reader.visible_salts():
                 note = f"The scope {where} holds nothing yet."

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.embedding.protocol import EmbedderIdentity
     from symfonic.capabilities.memory.outcome import RunKind, RunStatus
     from symfonic.capabilities.memory.records import (
         Columns,
@@ -355,6 +356,26 @@ class MemoryStore(Protocol):
     def end_ingest(self, scope: Scope, mark: IngestMark) -> None:
         """The source was read to its end; the next ingest of it begins anew."""
         ...
+
+    def set_embedder(self, scope: Scope, identity: EmbedderIdentity | None) -> None:
+        """Whose vectors the scope is to have from now on: every record is to get one.
+
+        Drops the vectors of another one. The same one again changes nothing; ``None`` drops all.
+        """
+        ...
+
+    def add_vectors(
+        self,
+        scope: Scope,
+        identity: EmbedderIdentity,
+        vectors: Sequence[tuple[RecordId, int, bytes]],
+    ) -> int:
+        """Keep the vectors of records as they were at a version; how many were kept.
+
+        One whose record changed or went meanwhile is passed over. Raises ``StaleWrite`` where the
+        scope's embedder is another one by now, and ``InputError`` for a vector of another length.
+        """
+        ...  # fmt: skip
 
     def add_uses(
         self, scope: Scope, uses: Sequence[Use], *, subscriptions: Sequence[Subscription]

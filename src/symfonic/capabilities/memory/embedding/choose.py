@@ -22,16 +22,15 @@ def embedder_named(name: str, *, environ: Mapping[str, str]) -> Embedder:
     ``InputError`` for another name and ``MissingExtra`` where its packages are not installed.
     """
     kind, _, model = name.partition(":")
+    found: Embedder
     if name == "minilm":
-        found: Embedder = _module("minilm").MiniLM()
-        return found
-    if kind == "openai" and model:
-        address = environ.get("OPENAI_BASE_URL", "")
-        found = _module("openai").OpenAIEmbedder(
-            model, key=environ.get("OPENAI_API_KEY", ""), address=address
-        )
-        return found
-    raise InputError(f"{name!r} is no embedder; there are {' and '.join(NAMES)}.")
+        found = _module("minilm").MiniLM()
+    elif kind == "openai" and model:
+        key, address = environ.get("OPENAI_API_KEY", ""), environ.get("OPENAI_BASE_URL", "")
+        found = _module("openai").OpenAIEmbedder(model, key=key, address=address)
+    else:
+        raise InputError(f"{name!r} is no embedder; there are {' and '.join(NAMES)}.")
+    return found
 
 
 def _module(name: str) -> Any:  # noqa: ANN401 - a module

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from symfonic.capabilities.memory.collaborators import Clock
+    from symfonic.capabilities.memory.embedding.protocol import Embedder
     from symfonic.capabilities.memory.phase import Phase
     from symfonic.capabilities.memory.store import MemoryStore, Subscription
 
@@ -35,7 +36,8 @@ _DIGITS = 18
 class Operations:
     """The store and what goes with it. ``now`` of an operation defaults to ``clock``.
 
-    ``phases`` are a deployment's own; they run in a DEEP sleep after those of the roster.
+    ``phases`` are a deployment's own; they run in a DEEP sleep after those of the roster. Without
+    an ``embedder`` recall goes by text alone.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class Operations:
         salt: bytes | None = None,
         retention: RetentionPolicy | None = None,
         phases: Sequence[Phase] = (),
+        embedder: Embedder | None = None,
     ) -> None:
         self.store = store
         self._clock = clock or system_clock
         self._salt = salt
         self._retention = retention or RetentionPolicy()
         self._further = tuple(phases)
+        self._embedder = embedder
         self._subscriptions = _subscriptions(self._further)
         self._uses = WaitingUses()
         self._one_connection = False

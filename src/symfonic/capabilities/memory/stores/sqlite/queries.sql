@@ -1212,3 +1212,87 @@ WHERE scope = :scope AND id > :after AND state <> 'forgotten' ORDER BY id LIMIT 
 -- name: set_half_life
 -- The rate at which a scope fades.
 UPDATE scope SET half_life_hours = :half_life_hours WHERE path = :scope;
+
+-- name: get_embedder
+-- The embedder whose vectors a scope has.
+SELECT name, version, dimensions, changed FROM embedder WHERE scope = :scope;
+
+-- name: visible_embedders
+-- The scopes whose vectors come from this embedder, and how often they changed.
+SELECT e.scope, e.changed FROM json_each(:scopes) AS v CROSS JOIN embedder AS e ON e.scope = v.value
+WHERE e.name = :name AND e.version = :version AND e.dimensions = :dimensions;
+
+-- name: put_embedder
+-- Another embedder of a scope; what changed goes on counting.
+INSERT INTO embedder (scope, name, version, dimensions, changed)
+VALUES (:scope, :name, :version, :dimensions, 1)
+ON CONFLICT (scope) DO UPDATE SET name = excluded.name, version = excluded.version,
+    dimensions = excluded.dimensions, changed = changed + 1;
+
+-- name: delete_vectors
+-- All vectors of a scope.
+DELETE FROM vector WHERE scope = :scope;
+
+-- name: delete_unembedded
+-- What of a scope was to get a vector.
+DELETE FROM unembedded WHERE scope = :scope;
+
+-- name: queue_unembedded
+-- Everything that may be recalled is to get a vector.
+INSERT INTO unembedded (scope, row)
+SELECT scope, row FROM record
+WHERE scope = :scope AND kind <> 'entity' AND state <> 'forgotten';
+
+-- name: list_unembedded
+-- Visible records that are to get a vector, oldest first.
+SELECT r.scope, r.id, r.version, r.seq, r.kind, r.key, r.state, r.pinned, r.trust, r.strength,
+       r.occurred_at, r.recorded_at, r.until, r.session, r.position, r.status, r.text, r.body
+FROM unembedded AS u CROSS JOIN record AS r ON r.row = u.row
+WHERE u.scope = :scope AND r.state IN ('active', 'condensed')
+ORDER BY u.row LIMIT :count;
+
+-- name: count_unembedded
+-- How many records are to get a vector.
+SELECT count(*) FROM unembedded WHERE scope = :scope;
+
+-- name: count_vectors
+-- How many records have a vector.
+SELECT count(*) FROM vector WHERE scope = :scope;
+
+-- name: unembedded_rows
+-- Which of these records are to get a vector and are as they were, with their rows.
+SELECT r.id, r.row FROM json_each(:records) AS i
+CROSS JOIN record AS r ON r.scope = :scope AND r.id = json_extract(i.value, '$[0]')
+CROSS JOIN unembedded AS u ON u.scope = r.scope AND u.row = r.row
+WHERE r.version = json_extract(i.value, '$[1]');
+
+-- name: insert_vector
+-- A record's vector.
+INSERT INTO vector (row, scope, value) VALUES (:row, :scope, :value);
+
+-- name: delete_embedded
+-- A record that has its vector now.
+DELETE FROM unembedded WHERE scope = :scope AND row = :row;
+
+-- name: scope_vectors
+-- A scope's vectors from a row on, in order of row.
+SELECT row, value FROM vector INDEXED BY vector_scope WHERE scope = :scope AND row > :after
+ORDER BY row LIMIT :count;
+
+-- name: record_vectors
+-- The vectors of these records.
+SELECT r.id, v.value FROM json_each(:ids) AS i
+CROSS JOIN json_each(:scopes) AS s
+CROSS JOIN record AS r ON r.scope = s.value AND r.id = i.value
+CROSS JOIN vector AS v ON v.row = r.row;
+
+-- name: check_vectors
+-- Vectors without a record, in another scope than it, or of another length than their embedder's.
+SELECT 'The vector of row ' || v.row || ' in ' || v.scope || ' belongs to no record there.'
+FROM vector AS v LEFT JOIN record AS r ON r.row = v.row AND r.scope = v.scope
+WHERE r.row IS NULL OR r.state = 'forgotten'
+UNION ALL
+SELECT 'The vector of row ' || v.row || ' in ' || v.scope || ' has ' || length(v.value)
+       || ' bytes; run: symfonic-memory embed --scope ' || v.scope || ' --again'
+FROM vector AS v LEFT JOIN embedder AS e ON e.scope = v.scope
+WHERE length(v.value) IS NOT 4 * e.dimensions;

@@ -30,6 +30,8 @@ from symfonic.capabilities.memory.stores.sqlite.rows import (
     to_seen,
 )
 from symfonic.capabilities.memory.stores.sqlite.searching import search
+from symfonic.capabilities.memory.stores.sqlite.vector_search import VectorSearch
+from symfonic.capabilities.memory.stores.sqlite.vectors import embedder_of
 from symfonic.capabilities.memory.stores.sqlite.versions import records_as_of
 from symfonic.capabilities.memory.stores.sqlite.windows import count_shared, count_windows
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from symfonic.capabilities.memory.embedding.protocol import EmbedderIdentity
     from symfonic.capabilities.memory.records import Kind, Link, LinkKind, Plain, Seen
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import ExpiryRule, JournalRow, RunRow, Shared, Window
@@ -56,8 +59,16 @@ EXPIRING_CAP = 1_000_000
 class SQLiteReader:
     """One snapshot. Open it through ``SQLiteStore.snapshot``, which also closes it."""
 
-    def __init__(self, connection: Connection, scope: Scope, *, may_be_new: bool = False) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        scope: Scope,
+        *,
+        may_be_new: bool = False,
+        vectors: VectorSearch | None = None,
+    ) -> None:
         self._db = connection
+        self._vectors = vectors or VectorSearch()
         self._path = scope.path
         self._visible = array(scope.visible)
         self._order = scope.visible
@@ -357,6 +368,34 @@ class SQLiteReader:
             "until": LARGEST if until is None else to_microseconds(until),
         }  # fmt: skip
         return [to_record(row) for row in self._db.rows("records_within", bound)]
+
+    def embedder(self) -> EmbedderIdentity | None:
+        return embedder_of(self._db, self._path)
+
+    def unembedded(self, *, limit: int) -> tuple[list[Record], int]:
+        bound = {"scope": self._path, "count": min(limit, LARGEST)}
+        total: int = self._db.execute("count_unembedded", {"scope": self._path}).fetchone()[0]
+        return [to_record(row) for row in self._db.rows("list_unembedded", bound)], total
+
+    def nearest(
+        self,
+        vector: bytes,
+        identity: EmbedderIdentity,
+        *,
+        kinds: Sequence[Kind],
+        limit: int,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Hit]:
+        return self._vectors.nearest(
+            self._db, self._order, vector, identity,
+            kinds=kinds, limit=limit, since=since, until=until,
+        )  # fmt: skip
+
+    def similarities(
+        self, vector: bytes, identity: EmbedderIdentity, ids: Sequence[str]
+    ) -> dict[RecordId, float]:
+        return self._vectors.similarities(self._db, self._order, vector, identity, ids)
 
     @property
     def connection(self) -> Connection:

@@ -47,6 +47,8 @@ from symfonic.capabilities.memory.stores.sqlite.reader import SQLiteReader, to_s
 from symfonic.capabilities.memory.stores.sqlite.rescaling import rescale
 from symfonic.capabilities.memory.stores.sqlite.restoring import restore_rows
 from symfonic.capabilities.memory.stores.sqlite.rows import HOUR, to_run
+from symfonic.capabilities.memory.stores.sqlite.vector_search import VectorSearch
+from symfonic.capabilities.memory.stores.sqlite.vectors import add_vectors, set_embedder
 from symfonic.capabilities.memory.stores.sqlite.writer import add_uses
 from symfonic.capabilities.memory.upkeep import StoreSize
 
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from symfonic.capabilities.memory.changes import Change
+    from symfonic.capabilities.memory.embedding.protocol import EmbedderIdentity
     from symfonic.capabilities.memory.records import Use
     from symfonic.capabilities.memory.scope import Scope
     from symfonic.capabilities.memory.store import Lease, Subscription, Turn
@@ -88,6 +91,7 @@ class SQLiteStore:
         self._pool: list[Connection] = []
         self._pool_lock = threading.Lock()
         self._closed = False
+        self._vectors = VectorSearch()
         self._db = Connection(path)
         try:
             migrate(self._db)
@@ -118,12 +122,12 @@ class SQLiteStore:
     def snapshot(self, scope: Scope, *, may_be_new: bool = False) -> Iterator[SQLiteReader]:
         if self.path == ":memory:":
             with self._lock, self._db.reading():
-                yield SQLiteReader(self._db, scope, may_be_new=may_be_new)
+                yield SQLiteReader(self._db, scope, may_be_new=may_be_new, vectors=self._vectors)
             return
         connection = self._borrow()
         try:
             with connection.reading():
-                yield SQLiteReader(connection, scope, may_be_new=may_be_new)
+                yield SQLiteReader(connection, scope, may_be_new=may_be_new, vectors=self._vectors)
         finally:
             self._give_back(connection)
 
@@ -309,6 +313,21 @@ class SQLiteStore:
             writing.write_run(self._db, state, commit, number=number)
         self._checkpoint("PASSIVE")
 
+    # -- vectors
+
+    def set_embedder(self, scope: Scope, identity: EmbedderIdentity | None) -> None:
+        with self._writing(scope):
+            set_embedder(self._db, scope.path, identity)
+
+    def add_vectors(
+        self,
+        scope: Scope,
+        identity: EmbedderIdentity,
+        vectors: Sequence[tuple[RecordId, int, bytes]],
+    ) -> int:
+        with self._writing(scope):
+            return add_vectors(self._db, scope.path, identity, vectors)
+
     # -- erasure
 
     def forget(
@@ -447,7 +466,13 @@ class SQLiteStore:
             except sqlite3.DatabaseError as error:
                 problems.append(f"The text index does not agree with itself: {error}")
         with self._lock:
-            for name in ("check_unindexed", "check_dangling_links", "check_json", "check_visible"):
+            for name in (
+                "check_unindexed",
+                "check_dangling_links",
+                "check_json",
+                "check_visible",
+                "check_vectors",
+            ):
                 problems.extend(str(row[0]) for row in self._db.rows(name))
         self._checkpoint("TRUNCATE")
         return problems
