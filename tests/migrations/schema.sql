@@ -1,3 +1,30 @@
+CREATE TRIGGER record_added AFTER INSERT ON record
+WHEN NEW.kind <> 'entity' AND NEW.state <> 'forgotten'
+BEGIN
+    INSERT INTO unembedded (scope, row)
+    SELECT NEW.scope, NEW.row FROM embedder WHERE scope = NEW.scope AND name <> '';
+END;
+
+CREATE TRIGGER record_removed AFTER DELETE ON record
+WHEN OLD.kind <> 'entity'
+BEGIN
+    UPDATE embedder SET changed = changed + 1 WHERE scope = OLD.scope;
+    DELETE FROM vector WHERE row = OLD.row;
+    DELETE FROM unembedded WHERE scope = OLD.scope AND row = OLD.row;
+END;
+
+CREATE TRIGGER record_reworded AFTER UPDATE OF text, body ON record
+WHEN NEW.kind <> 'entity' AND (NEW.text IS NOT OLD.text
+    OR (coalesce(NEW.text, '') = '' AND NEW.body IS NOT OLD.body))
+BEGIN
+    UPDATE embedder SET changed = changed + 1 WHERE scope = NEW.scope;
+    DELETE FROM vector WHERE row = NEW.row;
+    DELETE FROM unembedded WHERE scope = NEW.scope AND row = NEW.row;
+    INSERT INTO unembedded (scope, row)
+    SELECT NEW.scope, NEW.row FROM embedder
+    WHERE scope = NEW.scope AND name <> '' AND NEW.state <> 'forgotten';
+END;
+
 CREATE TABLE answer (
     scope TEXT NOT NULL,
     question TEXT NOT NULL,
@@ -25,6 +52,14 @@ CREATE TABLE change (
     reason TEXT,
     undone_by INTEGER,
     PRIMARY KEY (scope, run, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE embedder (
+    scope TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    changed INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE link (
@@ -132,6 +167,12 @@ CREATE TABLE seen (
     PRIMARY KEY (scope, episode, reader, kind, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE unembedded (
+    scope TEXT NOT NULL,
+    row INTEGER NOT NULL,
+    PRIMARY KEY (scope, row)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE use (
     scope TEXT NOT NULL,
     record TEXT NOT NULL,
@@ -141,6 +182,12 @@ CREATE TABLE use (
     spread_weight REAL NOT NULL DEFAULT 0,
     PRIMARY KEY (scope, record, hour, kind)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE vector (
+    row INTEGER PRIMARY KEY,
+    scope TEXT NOT NULL,
+    value BLOB NOT NULL
+) STRICT;
 
 CREATE INDEX change_first ON change (scope, first, run);
 
@@ -177,3 +224,5 @@ WHERE "window" IS NOT NULL;
 
 CREATE INDEX seen_window ON seen (scope, reader, session, "window", key, at)
 WHERE "window" IS NOT NULL;
+
+CREATE INDEX vector_scope ON vector (scope, row);

@@ -41,11 +41,19 @@ EXEMPT = {
     "check_json": "doctor looks at everything",
     "check_dangling_links": "doctor looks at everything",
     "check_visible": "doctor looks at everything",
+    "check_vectors": "doctor looks at everything",
+    "count_vectors": "counted once before a scope is embedded, or its vectors are read whole",
+    "delete_vectors": "another embedder begins anew",
+    "delete_unembedded": "another embedder begins anew",
+    "queue_unembedded": "another embedder begins anew",
 }
 """Statements that walk a scope or a table, each with its reason."""
 
 STEPPING = {
     "pending_phases": "takes one step in the index for each phase, of which there are a handful",
+    "get_embedder": "a scope has one row there",
+    "visible_embedders": "a scope has one row there",
+    "list_unembedded": "takes the first rows of a list that is ordered as they are asked for",
     "window_readers": "takes one step in the index for each reader, of which there is one or two",
 }
 """Statements whose plan names the scope alone and which nevertheless read one row."""

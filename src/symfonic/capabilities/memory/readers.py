@@ -226,8 +226,12 @@ class RecallReader(Protocol):
         """Whose vectors this scope has; ``None`` where it has none."""
         ...
 
-    def unembedded(self, *, limit: int) -> tuple[list[Record], int]:
-        """This scope's visible records that are to get a vector, oldest first; how many in all."""
+    def unembedded(self, *, limit: int) -> list[Record]:
+        """This scope's visible records that are to get a vector, oldest first."""
+        ...
+
+    def vector_counts(self) -> tuple[int, int]:
+        """How many records of this scope have a vector, and how many are to get one."""
         ...
 
     def nearest(

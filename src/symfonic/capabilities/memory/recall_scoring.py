@@ -59,7 +59,7 @@ class RecallWeights:
     session: float = 0.6
     """Share of a session's best three matches that its turns get: they have one subject
     (1.4 and 1.1)."""
-    vector: float = 0.5
+    vector: float = 0.3
     """For the nearest vector, less for the others down to nothing for the usual ones."""
     nearest: int = 100
     """Rows asked of the vectors beside those of the index."""

@@ -61,10 +61,12 @@ class EmbeddingOperations(Operations):
         if there == identity and again:
             self.store.set_embedder(where, None)
         self.store.set_embedder(where, identity)
+        with self.store.snapshot(where) as reader:
+            _, total = reader.vector_counts()
         done = 0
         while True:
             with self.store.snapshot(where) as reader:
-                records, left = reader.unembedded(limit=BATCH)
+                records = reader.unembedded(limit=BATCH)
             if not records:
                 return done
             vectors = _packed(
@@ -78,7 +80,7 @@ class EmbeddingOperations(Operations):
             ]
             done += self.store.add_vectors(where, identity, rows)
             if progress is not None:
-                progress(done, done + max(0, left - len(records)))
+                progress(done, max(done, total))
 
     def _embedded(self, query: str) -> EmbeddedQuery | None:
         """The question's vector, where there is an embedder and something is asked."""

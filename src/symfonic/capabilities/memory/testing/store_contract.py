@@ -25,6 +25,7 @@ from symfonic.capabilities.memory.testing.contract.runs import RunContract
 from symfonic.capabilities.memory.testing.contract.scopes import ScopeContract
 from symfonic.capabilities.memory.testing.contract.transfer import TransferContract
 from symfonic.capabilities.memory.testing.contract.upkeep import UpkeepContract
+from symfonic.capabilities.memory.testing.contract.vectors import VectorContract
 from symfonic.capabilities.memory.testing.contract.windows import WindowContract
 from symfonic.capabilities.memory.testing.contract.writes import WriteContract
 
@@ -45,6 +46,7 @@ class StoreContract(
     ErasureContract,
     ExpiryContract,
     UpkeepContract,
+    VectorContract,
 ):
     """What a ``MemoryStore`` does, whatever it is made of. Override ``open_store``.
 

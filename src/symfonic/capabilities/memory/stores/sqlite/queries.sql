@@ -1251,13 +1251,10 @@ FROM unembedded AS u CROSS JOIN record AS r ON r.row = u.row
 WHERE u.scope = :scope AND r.state IN ('active', 'condensed')
 ORDER BY u.row LIMIT :count;
 
--- name: count_unembedded
--- How many records are to get a vector.
-SELECT count(*) FROM unembedded WHERE scope = :scope;
-
 -- name: count_vectors
--- How many records have a vector.
-SELECT count(*) FROM vector WHERE scope = :scope;
+-- How many records have a vector, and how many are to get one.
+SELECT (SELECT count(*) FROM vector WHERE scope = :scope),
+       (SELECT count(*) FROM unembedded WHERE scope = :scope);
 
 -- name: unembedded_rows
 -- Which of these records are to get a vector and are as they were, with their rows.

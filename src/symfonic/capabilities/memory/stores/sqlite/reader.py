@@ -372,10 +372,13 @@ class SQLiteReader:
     def embedder(self) -> EmbedderIdentity | None:
         return embedder_of(self._db, self._path)
 
-    def unembedded(self, *, limit: int) -> tuple[list[Record], int]:
+    def unembedded(self, *, limit: int) -> list[Record]:
         bound = {"scope": self._path, "count": min(limit, LARGEST)}
-        total: int = self._db.execute("count_unembedded", {"scope": self._path}).fetchone()[0]
-        return [to_record(row) for row in self._db.rows("list_unembedded", bound)], total
+        return [to_record(row) for row in self._db.rows("list_unembedded", bound)]
+
+    def vector_counts(self) -> tuple[int, int]:
+        row = self._db.execute("count_vectors", {"scope": self._path}).fetchone()
+        return int(row[0]), int(row[1])
 
     def nearest(
         self,

@@ -6,7 +6,7 @@ import pytest
 
 PARTS = (
     "base", "erasure", "expiry", "ingest", "leases", "lookups", "pending", "plans", "runs",
-    "scopes", "transfer", "upkeep", "windows", "writes",
+    "scopes", "transfer", "upkeep", "vectors", "windows", "writes",
 )  # fmt: skip
 
 pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in PARTS))

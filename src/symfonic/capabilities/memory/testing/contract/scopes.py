@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from dataclasses import asdict, is_dataclass, replace
 from datetime import timedelta
 from itertools import combinations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from symfonic.capabilities.memory.changes import Group, add_record
+from symfonic.capabilities.memory.embedding.protocol import EmbedderIdentity
 from symfonic.capabilities.memory.errors import RecordNotFound
 from symfonic.capabilities.memory.records import (
     EPOCH,
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 HOUR = (NOW - EPOCH) // timedelta(hours=1) - 1
 LONG_AGO = NOW - timedelta(days=400)
 FAR = NOW + timedelta(days=400)
+EMBEDDER = EmbedderIdentity(name="pair", version="1", dimensions=2)
+VECTOR = struct.pack("<2f", 1.0, 0.0)
 
 ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "state": lambda r, _, __: r.state.path,
@@ -97,6 +101,11 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
     "records_within": lambda r, _, __: r.records_within(
         kinds=KINDS, since=None, until=None, limit=100
     ),
+    "embedder": lambda r, _, __: r.state.path if r.embedder() else "",
+    "unembedded": lambda r, _, __: r.unembedded(limit=100),
+    "vector_counts": lambda r, _, __: r.state.path if r.vector_counts() == (1, 2) else "",
+    "nearest": lambda r, _, __: r.nearest(VECTOR, EMBEDDER, kinds=KINDS, limit=100),
+    "similarities": lambda r, ids, _: r.similarities(VECTOR, EMBEDDER, ids),
     "session_episodes": lambda r, _, __: r.session_episodes("s1"),
     "all_records": lambda r, _, __: r.all_records(),
     "run": lambda r, _, __: [r.run(n).scope for n in (1, 2)],
@@ -112,7 +121,8 @@ ASK: dict[str, Callable[[MemoryReader, list[str], list[Record]], object]] = {
 """A call of every method of the reader, asking for everything that there is in all scopes."""
 
 OF_ANCESTORS_TOO = {
-    "visible_salts", "records", "search", "neighbours", "as_of", "records_within",
+    "visible_salts", "records", "search", "neighbours", "as_of", "records_within", "nearest",
+    "similarities",
 }  # fmt: skip
 """What also answers with an ancestor's rows; all else is about the reader's own scope."""
 
@@ -170,6 +180,10 @@ def fill(store: MemoryStore, scope: Scope) -> None:
     use = Use(record=first.id, hour=HOUR, kind="recalled", weight=1.0)
     store.add_uses(scope, [use], subscriptions=SUBSCRIPTIONS)
     store.save_plan(scope, Commit(kind="deep", clock=NOW), held=True)
+    store.set_embedder(scope, EMBEDDER)
+    with store.snapshot(scope) as reader:
+        record = next(r for r in reader.unembedded(limit=9) if r.id == first.id)
+    store.add_vectors(scope, EMBEDDER, [(record.id, record.version, VECTOR)])
 
 
 def plain(value: object) -> str:
