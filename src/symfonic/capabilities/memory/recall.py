@@ -134,7 +134,7 @@ def recall(
     if since is not None and until is not None and since >= until:
         raise InputError(f"since {since.isoformat()} is not before until {until.isoformat()}.")
     asked = timed(query_terms(query), now=as_of or now)
-    if not asked.terms and not asked.times:
+    if not asked.terms and not asked.times and embedded is None:
         return Recall(notes=("The question has no word to look for.",))
     wanted = RECALLED_KINDS if kinds is None else tuple(dict.fromkeys(kinds))
     span = Span(since=since, until=until)

@@ -57,6 +57,11 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         section="Memory",
         summary="Show what memory holds that answers a question.",
     ),
+    "embed": Entry(
+        module="embedding",
+        section="Memory",
+        summary="Give vectors to what has none.",
+    ),
     "show": Entry(module="showing", section="Memory", summary="Show one record whole."),
     "stats": Entry(module="care", section="Memory", summary="Count what a scope holds."),
     "sleep": Entry(

@@ -10,6 +10,7 @@ import click
 
 from symfonic.capabilities.memory.cli.options import (
     common,
+    embedder_option,
     now_option,
     open_memory,
     salt_option,
@@ -48,7 +49,7 @@ _EMPTY = "there was nothing to read in it"
     "--rejects", metavar="DIR", type=click.Path(path_type=Path),
     help="Where lines that cannot be read are kept; beside their file unless named.",
 )  # fmt: skip
-@common(scope_option, timezone_option, now_option, salt_option)
+@common(scope_option, timezone_option, embedder_option, now_option, salt_option)
 def ingest(
     *,
     store: str,
@@ -58,18 +59,20 @@ def ingest(
     session: str | None,
     rejects: Path | None,
     timezone: str | None,
+    embedder_name: str | None,
     now: datetime | None,
     salt: bytes | None,
 ) -> None:
     """Read log files into memory.
 
-    The same file again adds nothing, and a longer version of it what is new. A file that cannot be
+    The same file again adds nothing, and a longer version of it what is new. With --embedder what
+    was read gets vectors; 'symfonic-memory embed' does it later. A file that cannot be
     read is reported and the others go on; the exit code is then that of the first such error, and
     13 for a file of which every line was rejected.
     """
     rows: list[dict[str, Any]] = []
     codes: list[int] = []
-    with open_memory(store, create=True, salt=salt) as memory:
+    with open_memory(store, create=True, salt=salt, embedder_name=embedder_name) as memory:
         for file in files:
             try:
                 rows.append(

@@ -23,6 +23,7 @@ from symfonic.capabilities.memory.scope import Scope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from symfonic.capabilities.memory.embedding.protocol import Embedder
     from symfonic.capabilities.memory.service import Memory
     from symfonic.capabilities.memory.settings import Resolved
 
@@ -101,6 +102,11 @@ salt_option = click.option(
     "--salt", metavar="HEX", envvar="SYMFONIC_SALT", show_envvar=True, callback=_salt,
     help="The key of a new scope's ids, so that they repeat; random unless stated.",
 )  # fmt: skip
+embedder_option = click.option(
+    "--embedder", "embedder_name", metavar="NAME", envvar="SYMFONIC_EMBEDDER", show_envvar=True,
+    help="Whose vectors are used: minilm (extra 'embeddings'), or openai:MODEL of a server; text "
+    "alone unless stated.",
+)  # fmt: skip
 timezone_option = click.option(
     "--timezone", metavar="ZONE", envvar="SYMFONIC_TIMEZONE", show_envvar=True,
     help="The zone of times that name none, such as Europe/Vienna.",
@@ -171,19 +177,33 @@ def run_range(run: str, scope: str | None) -> tuple[str, str]:
     return first, run_name(tail, first.rpartition("#")[0])
 
 
-def open_memory(store: str, *, create: bool = False, salt: bytes | None = None) -> Memory:
+def open_memory(
+    store: str,
+    *,
+    create: bool = False,
+    salt: bytes | None = None,
+    embedder_name: str | None = None,
+) -> Memory:
     """The memory at ``--store``; only a command that takes something in makes a new one."""
     from symfonic.capabilities.memory.service import Memory
 
     retention = knobs(None, ()).retention if create else None
+    embedder = embedder_of(embedder_name)
     try:
-        return Memory.open(store, create=create, salt=salt, retention=retention)
+        return Memory.open(store, create=create, salt=salt, retention=retention, embedder=embedder)
     except OSError as cause:
         raise StoreUnavailable(
             f"The store {shorten(store, 80)} cannot be opened: {cause.strerror or cause}. "
             "Name another file with --store.",
             path=store,
         ) from cause
+
+
+def embedder_of(name: str | None) -> Embedder | None:
+    """The embedder that ``--embedder`` names. Raises ``InputError`` and ``MissingExtra``."""
+    from symfonic.capabilities.memory.embedding.choose import embedder_named
+
+    return embedder_named(name, environ=os.environ) if name else None
 
 
 def store_file(store: str) -> Path:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from symfonic.capabilities.memory.cli.options import json_option, knobs
+from symfonic.capabilities.memory.cli.options import (
+    embedder_of,
+    embedder_option,
+    json_option,
+    knobs,
+)
 from symfonic.capabilities.memory.cli.output import (
     clean,
     console,
@@ -61,6 +66,7 @@ def _chosen(
     is_flag=True,
     help="Ask SQLite's FTS5 and bm25s the same. Needs the extra 'eval'.",
 )
+@embedder_option
 @click.option(
     "--after-sleep", "nights", metavar="N", type=click.IntRange(min=1),
     help="Then sleep through each conversation's last N nights, and ask again.",
@@ -80,6 +86,7 @@ def recall(
     form: str,
     chosen: Sequence[range] | None,
     baseline: bool,
+    embedder_name: str | None,
     nights: int | None,
     policy_file: Path | None,
     sets: tuple[str, ...],
@@ -105,7 +112,8 @@ def recall(
     resolved = knobs(policy_file, sets)
     found = evaluate_recall(
         RecallSet(path=file, format=next(f for f in FORMATS if f == form), chosen=numbers),
-        baselines=baseline, nights=nights or 0, progress=_progress(), policy=resolved.policy,
+        baselines=baseline, embedder=embedder_of(embedder_name), nights=nights or 0,
+        progress=_progress(), policy=resolved.policy,
         retention=resolved.retention, limits=resolved.limits, sources=resolved.sources,
     )  # fmt: skip
     if wants_json():

@@ -10,6 +10,7 @@ import click
 
 from symfonic.capabilities.memory.cli.options import (
     common,
+    embedder_option,
     moment_option,
     now_option,
     open_memory,
@@ -72,7 +73,7 @@ class Worded(click.Command):
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
 @click.option("--context", is_flag=True, help="Print a block to put into a prompt, marked as data.")
 @click.option("--no-use", is_flag=True, help="Do not count what is shown as used.")
-@common(scope_option, now_option)
+@common(scope_option, embedder_option, now_option)
 def recall(
     *,
     store: str,
@@ -88,6 +89,7 @@ def recall(
     explain: bool,
     context: bool,
     no_use: bool,
+    embedder_name: str | None,
     now: datetime | None,
 ) -> None:
     """Show what memory holds that answers a question.
@@ -95,7 +97,7 @@ def recall(
     From the scope and its ancestors, best first. What is shown counts as used, which the next
     maintenance run learns from; --no-use looks without a trace.
     """
-    with open_memory(store) as memory:
+    with open_memory(store, embedder_name=embedder_name) as memory:
         answer = memory.recall(
             " ".join(query), scope=scope, limit=limit, token_budget=token_budget, offset=offset,
             kinds=kinds or None, as_of=as_of, since=since, until=until, explain=explain,

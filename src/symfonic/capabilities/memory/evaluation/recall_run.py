@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from symfonic.capabilities.memory.embedding.protocol import Embedder
     from symfonic.capabilities.memory.evaluation.conversations import Conversation
     from symfonic.capabilities.memory.evaluation.ways_of_asking import Way
     from symfonic.capabilities.memory.operations.runs import RunOptions
@@ -136,14 +137,16 @@ def evaluate_recall(
     chosen: RecallSet,
     *,
     baselines: bool = False,
+    embedder: Embedder | None = None,
     nights: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Unpack[RunOptions],
 ) -> RecallEvaluation:
     """Store every conversation, ask every question, and measure what came back.
 
-    With ``baselines`` FTS5 and BM25 are asked the same. With ``nights`` each
-    conversation is slept through as many nights, by ``options``, and recall is asked again.
+    With ``baselines`` FTS5 and BM25 are asked the same. With an ``embedder`` recall goes by vectors
+    too. With ``nights`` each conversation is slept through as many nights, by ``options``, and
+    recall is asked again.
 
     ``progress`` is told what is done, with which conversation, and of how many (0 where unknown).
 
@@ -155,7 +158,7 @@ def evaluate_recall(
     with (
         closing(fts5),
         tempfile.TemporaryDirectory(prefix="symfonic-eval-") as directory,
-        Memory.open(Path(directory) / "memory.db", salt=_SALT) as memory,
+        Memory.open(Path(directory) / "memory.db", salt=_SALT, embedder=embedder) as memory,
     ):
         counts = _stored(memory, chosen, told)
         recall = ByRecall(memory)
@@ -237,6 +240,8 @@ def _asked_after(
         slept = sleep_through(memory, conversation, nights, **options)
         total += len(slept)
         last[conversation.number] = slept[-1] if slept else end_of(conversation)
+        if memory.embedder is not None:
+            memory.embed(scope_of(conversation))
     (scores,) = _asked([recall], chosen, counts, told, last)
     pairs = list(zip(before.outcomes, scores.outcomes, strict=True))
     changes = [after.turn[_COMPARED] - one.turn[_COMPARED] for one, after in pairs if one.turn]

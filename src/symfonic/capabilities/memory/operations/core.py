@@ -55,7 +55,7 @@ class Operations:
         self._salt = salt
         self._retention = retention or RetentionPolicy()
         self._further = tuple(phases)
-        self._embedder = embedder
+        self.embedder = embedder
         self._subscriptions = _subscriptions(self._further)
         self._uses = WaitingUses()
         self._one_connection = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.embedding.protocol import identity_of
 from symfonic.capabilities.memory.errors import InputError
@@ -43,7 +43,7 @@ class EmbeddingOperations(Operations):
         Raises ``InputError`` where there is no embedder or another one's vectors stand there, and
         ``CollaboratorError`` for vectors that must not be stored.
         """
-        using = embedder or self._embedder
+        using = embedder or self.embedder
         if using is None:
             raise InputError(
                 "No embedder is given. Name one: Memory.open(..., embedder=...), or --embedder."
@@ -82,9 +82,15 @@ class EmbeddingOperations(Operations):
             if progress is not None:
                 progress(done, max(done, total))
 
+    def vectors(self, scope: str) -> dict[str, Any]:
+        """Whose vectors a scope has (``embedder``), how many, and how many are ``waiting``."""
+        with self.store.snapshot(Scope(scope)) as reader:
+            there, (done, waiting) = reader.embedder(), reader.vector_counts()
+        return {"embedder": str(there) if there else None, "vectors": done, "waiting": waiting}
+
     def _embedded(self, query: str) -> EmbeddedQuery | None:
         """The question's vector, where there is an embedder and something is asked."""
-        using = self._embedder
+        using = self.embedder
         if using is None or not query.strip():
             return None
         (vector,) = _packed(using.embed_queries([query]), using, ["the question"])
@@ -92,8 +98,8 @@ class EmbeddingOperations(Operations):
 
     def _embed_new(self, scope: Scope) -> None:
         """What is new in a scope of this memory's embedder; nothing without one."""
-        if self._embedder is not None:
-            self.embed(scope.path, embedder=self._embedder)
+        if self.embedder is not None:
+            self.embed(scope.path, embedder=self.embedder)
 
 
 def _packed(vectors: object, using: Embedder, names: Sequence[str]) -> list[bytes]:
