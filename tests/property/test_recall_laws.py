@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symfonic.capabilities.memory.embedding.checked import packed
+from symfonic.capabilities.memory.embedding.protocol import identity_of
 from symfonic.capabilities.memory.recall import recall
 from symfonic.capabilities.memory.recall_scoring import DEFAULT_WEIGHTS
+from symfonic.capabilities.memory.recall_vectors import EmbeddedQuery
 from symfonic.capabilities.memory.scope import Scope
 from symfonic.capabilities.memory.testing.builders import NOW, make_memory, make_turn
+from symfonic.capabilities.memory.testing.embedders import HashedWords
 
 if TYPE_CHECKING:
     from symfonic.capabilities.memory.recall import Recall
@@ -19,7 +23,8 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.store import Turn
 
 ROOT, OWN, SIBLING, BELOW = Scope("acme"), Scope("acme/ana"), Scope("acme/ben"), Scope("acme/ana/x")
-FEW = replace(DEFAULT_WEIGHTS, candidates=3)
+FEW = replace(DEFAULT_WEIGHTS, candidates=3, nearest=3)
+MEANS = HashedWords()
 WORDS = ("kettle", "boat", "paint", "cellar", "Marta", "Friday", "kettles", "boats")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 
@@ -64,3 +69,29 @@ def test_it_makes_no_difference_who_came_first(
         told(memory, ROOT, [])
         told(memory, OWN, own)
     assert answer(first, query) == answer(second, query)
+
+
+def near(memory: Memory, query: str) -> Recall:
+    """The answer by words and vectors."""
+    (row,) = packed(MEANS.embed_queries([query]), MEANS, ["the question"])
+    embedded = EmbeddedQuery(vector=row, identity=identity_of(MEANS))
+    with memory.store.snapshot(OWN) as reader:
+        return recall(
+            reader, query, now=NOW, limit=50, explain=True, weights=FEW, embedded=embedded
+        )
+
+
+@given(st.lists(TEXTS, min_size=4, max_size=9), TEXTS, st.lists(TEXTS, min_size=1, max_size=9))
+def test_vectors_of_another_scope_change_nothing_either(
+    own: list[str], query: str, others: list[str]
+) -> None:
+    memory = make_memory()
+    told(memory, ROOT, own[:2])
+    told(memory, OWN, own[2:])
+    for scope in (ROOT, OWN):
+        memory.embed(scope.path, embedder=MEANS)
+    before = near(memory, query)
+    for scope in (SIBLING, BELOW):
+        told(memory, scope, others)
+        memory.embed(scope.path, embedder=MEANS)
+    assert near(memory, query) == before

@@ -60,7 +60,7 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "embed": Entry(
         module="embedding",
         section="Memory",
-        summary="Give vectors to what has none.",
+        summary="Give what has no vector one.",
     ),
     "show": Entry(module="showing", section="Memory", summary="Show one record whole."),
     "stats": Entry(module="care", section="Memory", summary="Count what a scope holds."),
