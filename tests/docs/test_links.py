@@ -110,7 +110,7 @@ def test_knobs_that_a_page_names_exist(page: str) -> None:
     assert not named - known
     variables = set(re.findall(r"SYMFONIC_[A-Z0-9_]+", text))
     ours = {environment_name(name) for name in KNOBS}
-    others = {f"SYMFONIC_{name}" for name in ("STORE", "SCOPE", "SALT", "TIMEZONE", "")}
+    others = {f"SYMFONIC_{name}" for name in ("STORE", "SCOPE", "SALT", "TIMEZONE", "EMBEDDER", "")}
     app = set(re.findall(r"^# (SYMFONIC_[A-Z_]+)=", APP[".env.example"], re.MULTILINE))
     older = {environment_name(name) for name in settings._OLD_SPELLINGS.values()}
     assert not variables - ours - others - older - app

@@ -59,11 +59,11 @@ class RecallWeights:
     session: float = 0.6
     """Share of a session's best three matches that its turns get: they have one subject
     (1.4 and 1.1)."""
-    vector: float = 0.3
+    vector: float = 0.25
     """For the nearest vector, less for the others down to nothing for the usual ones."""
     nearest: int = 100
     """Rows asked of the vectors beside those of the index."""
-    usual_rank: int = 100
+    usual_rank: int = 200
     """The candidate by nearness that counts as usual."""
     time: float = 1.0
     """Share added to what is of a time that the question names, less the farther it lies from it:

@@ -99,6 +99,7 @@ class Loading:
         self.brought: set[int] = set()
         self.compacted = {row[0] for row in db.rows("compacted_runs", {"scope": path})}
         self.spans: dict[str, tuple[int | None, int | None]] = {}
+        self.taken_back: list[str] = []
 
     def add(self, row: Mapping[str, Any]) -> None:
         """One row."""
@@ -131,6 +132,10 @@ class Loading:
         ]
         if missing:
             raise self._other_history(missing[0])
+        for i in self.taken_back:  # no longer what stood there under the version it came with
+            self.counter += 1
+            bound = {"scope": self.path, "id": i, "version": self.counter}
+            self.db.execute("renumber_record", bound)
         names = ("last_clock", "deep_clock", "settings")
         bound = {name: self.scope[name] for name in names} | {
             "scope": self.path, "visible": self.visible, "counter": self.counter,
@@ -164,11 +169,14 @@ class Loading:
 
     def _add_record(self, values: dict[str, Any]) -> None:
         record = self._decoded(values)
-        if record.status == "approved":
+        taken_back = record.status == "approved"
+        if taken_back:
             record = _undecided(record)
             values |= {"status": record.status, "body": encode_content(record.content)}
         changed = self.db.execute("load_record", values).rowcount
         self.added["record"] += changed
+        if changed and taken_back:
+            self.taken_back.append(record.id)
         if changed and record.state != "forgotten":
             self.visible += record.state in VISIBLE_STATES
             row = row_number(self.db, self.path, record.id)

@@ -1213,6 +1213,10 @@ WHERE scope = :scope AND id > :after AND state <> 'forgotten' ORDER BY id LIMIT 
 -- The rate at which a scope fades.
 UPDATE scope SET half_life_hours = :half_life_hours WHERE path = :scope;
 
+-- name: renumber_record
+-- A record that was changed by what took it in.
+UPDATE record SET version = :version WHERE scope = :scope AND id = :id;
+
 -- name: get_embedder
 -- The embedder whose vectors a scope has.
 SELECT name, version, dimensions, changed FROM embedder WHERE scope = :scope;

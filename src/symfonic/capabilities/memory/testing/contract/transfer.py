@@ -143,6 +143,10 @@ class TransferContract(ContractBase):
         try:
             other.load(OWN, list(store.dump(OWN)))
             approved, *decided = (only(other, status) for status in kinds)
+            with other.snapshot(OWN) as reader:
+                before = only(store, "approved")
+                assert reader.as_of([(OWN.path, before.id, before.version)]) == {}
+                assert reader.state.counter >= approved.version > before.version
         finally:
             other.close()
         assert approved.status == "draft"
