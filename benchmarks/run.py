@@ -1,10 +1,11 @@
 """What a run costs as memory grows, beside the figures that the project promises.
 
-    python benchmarks/run.py [--quick | --long] [--json] [--write]
+    python benchmarks/run.py [--quick | --long] [--stores FOLDER] [--json] [--write]
 
 Each measurement is a process of its own (``measure.py``), on a fresh copy of a store that is built
 once for the whole series; the best of five counts. ``--quick`` takes two small stores, ``--long``
-goes up to a million, and ``--write`` puts the table into ``RESULTS.md``.
+goes up to a million, and ``--write`` puts the table into ``RESULTS.md``. A folder given by
+``--stores`` keeps the stores for the next series; they must have been built by the same code.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def best(results: list[dict[str, Any]], by: str = "cpu_s") -> dict[str, Any]:
     return min(results, key=lambda result: float(result[by]))
 
 
-def on_copies(stores: dict[int, Path], name: str) -> dict[int, dict[str, Any]]:
+def on_copies(stores: dict[int, Path], name: str, folder: Path) -> dict[int, dict[str, Any]]:
     """The best of some repeats, each on a copy of the store, the sizes taking turns.
 
     What else the machine does slows all sizes alike then, and a ratio of two of them stays true.
@@ -87,7 +88,7 @@ def on_copies(stores: dict[int, Path], name: str) -> dict[int, dict[str, Any]]:
     results: dict[int, list[dict[str, Any]]] = {size: [] for size in stores}
     for _ in range(REPEATS):
         for size, store in stores.items():
-            copy = store.with_name("copy.db")
+            copy = folder / "copy.db"
             shutil.copyfile(store, copy)
             results[size].append(child(name, copy, "--stored", size, "--new", NEW))
             copy.unlink()
@@ -105,27 +106,43 @@ def start_up(code: str) -> float:
     return min(spent)
 
 
-def measure(sizes: tuple[int, ...], folder: Path) -> Series:
-    """The whole series: every store with its new day, then the nights, recall, and idle nights."""
+def measure(sizes: tuple[int, ...], folder: Path, kept: Path) -> Series:
+    """The whole series: every store with its new day, then the nights, recall, and idle nights.
+
+    Stores stand in ``kept``, and all that changes them is done to copies in ``folder``.
+    """
     starts = {name: start_up(code) for name, code in STARTS.items()}
     ingest = _ingest(folder)
     built: dict[int, dict[str, Any]] = {}
     stores: dict[int, Path] = {}
     for size in sizes:
-        _say(f"building a store of {size:,} episodes and as many other records")
-        stores[size] = folder / f"{size}.db"
-        built[size] = child("build", stores[size], "--stored", size)
-        child("arrive", stores[size], "--stored", size, "--new", NEW)
+        stores[size] = kept / f"{size}.db"
+        built[size] = _built(stores[size], size)
     _say(f"the night with {NEW:,} new episodes, and recall")
-    nights, recalls = on_copies(stores, "night"), on_copies(stores, "ask")
+    nights, recalls = on_copies(stores, "night", folder), on_copies(stores, "ask", folder)
     _say("an idle night")
+    settled = {size: folder / f"settled-{size}.db" for size in sizes}
     for size, store in stores.items():
-        child("settle", store, "--stored", size, "--new", NEW)
-    idles, lights = on_copies(stores, "idle"), on_copies(stores, "light")
+        shutil.copyfile(store, settled[size])
+        child("settle", settled[size], "--stored", size, "--new", NEW)
+    idles, lights = on_copies(settled, "idle", folder), on_copies(settled, "light", folder)
     return Series(
         built=built, nights=nights, idles=idles, recalls=recalls, lights=lights, ingest=ingest,
         starts=starts,
     )  # fmt: skip
+
+
+def _built(store: Path, size: int) -> dict[str, Any]:
+    """What a store holds, built unless it is there, with its new day."""
+    counts = store.with_suffix(".json")
+    if not counts.exists():
+        store.unlink(missing_ok=True)
+        _say(f"building a store of {size:,} episodes and as many other records")
+        found = child("build", store, "--stored", size)
+        child("arrive", store, "--stored", size, "--new", NEW)
+        counts.write_text(json.dumps(found))
+    built: dict[str, Any] = json.loads(counts.read_text())
+    return built
 
 
 def _ingest(folder: Path) -> dict[str, Any]:
@@ -251,12 +268,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two small stores only")
     parser.add_argument("--long", action="store_true", help="up to a million stored: an hour")
+    parser.add_argument("--stores", type=Path, help="keep the stores in this folder")
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--write", action="store_true", help="write RESULTS.md")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         sizes = QUICK_SIZES if given.quick else LONG_SIZES if given.long else SIZES
-        series = measure(sizes, Path(folder))
+        kept = given.stores or Path(folder)
+        kept.mkdir(parents=True, exist_ok=True)
+        series = measure(sizes, Path(folder), kept)
     found = figures(series)
     if given.json:
         print(json.dumps({"figures": [asdict(f) for f in found], **asdict(series)}))

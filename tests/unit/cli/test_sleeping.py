@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -183,9 +184,19 @@ def test_report_says_what_was_read_again_and_what_a_person_holds_back(
 def test_clock_behind_the_last_run_is_raised_and_noted(
     run: Callable[..., Result], slept: Path
 ) -> None:
-    ahead = "2999-01-01T00:00Z"
+    ahead = (datetime.now(UTC) + timedelta(days=900)).isoformat()
     assert run("sleep", "--now", ahead).exit_code == 0
     assert "note: the clock said" in run("sleep").stdout
+
+
+def test_clock_that_is_a_slip_is_refused_before_anything_is_done(
+    run: Callable[..., Result], slept: Path
+) -> None:
+    for command in (("sleep",), ("remember", "x"), ("recall", "funnel")):
+        result = run(*command, "--now", "9999-01-01T00:00Z")
+        assert result.exit_code == 13
+        assert "ahead of this machine's clock" in result.stderr
+    assert "note: the clock said" not in run("sleep", "--now", NIGHT).stdout
 
 
 def test_missing_collaborator_is_told_with_its_knob(run: Callable[..., Result], read: Path) -> None:

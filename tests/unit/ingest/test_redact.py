@@ -14,6 +14,12 @@ from symfonic.capabilities.memory.ingest.redact import names_secret, redact
             "curl -u x -H 'authorization: basic dXNlcjpwYXNz'",
             "curl -u x -H 'authorization: basic [redacted: credentials]'",
         ),
+        ("mysql -u root -phunter2 shop", "mysql -u root -p[redacted: password] shop"),
+        ("mysqldump shop -h db -psecret", "mysqldump shop -h db -p[redacted: password]"),
+        ("mariadb --password=abc -h db", "mariadb --password=[redacted: password] -h db"),
+        ("The password is hunter2x, ok?", "The password is [redacted: password], ok?"),
+        ("Passwort ist geheim99.", "Passwort ist [redacted: password]."),
+        ("set the password to `Tr0ub4dor&3`!", "set the password to `[redacted: password]`!"),
         ("use sk-proj-Zz19xK27qqWWeeRRttYY00 today", "use [redacted: api key] today"),
         ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "[redacted: github token]"),
         ("github_pat_11ABCDEFG0abcdefghijkl_mnop", "[redacted: github token]"),
@@ -92,6 +98,9 @@ def test_a_known_secret_is_replaced_by_its_kind(text: str, expected: str) -> Non
         "authorization: token required, and a cookie: two spoons of sugar",
         "curl -u ana: asks for it, curl -u ana:$PASSWORD does not",
         "at 10:15 build 12345678:AAA was green",
+        "the password is wrong, the password is required, and my password is not working",
+        "the password was set to 8 characters, password is 2026-11-30, password is sha256-hashed",
+        "mysql -u root -p shop, mysql -h db -P 3306, and mysql is a database with a -page flag",
     ],
 )
 def test_ordinary_text_is_returned_as_it_is(text: str) -> None:

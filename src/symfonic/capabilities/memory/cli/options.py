@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -31,6 +31,8 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 DEFAULT_STORE: Final = "symfonic.db"
 _LONGEST_SALT: Final = 64
+FARTHEST_AHEAD: Final = timedelta(days=5 * 365)
+"""How far ``--now`` may lie ahead of the machine's clock, which may itself be years behind."""
 _LAST_RUN: Final = 2**62
 """No store counts its runs so far."""
 
@@ -60,6 +62,23 @@ def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> da
     if value is None or ctx.resilient_parsing:
         return None
     return read_moment(value, param.opts[-1])
+
+
+def _clock(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    """The stated clock. Raises ``InputError`` for one so far ahead that it must be a slip.
+
+    A scope's clock never goes back: after a night in the year 9999 there would be no other.
+    """
+    stated = _moment(ctx, param, value)
+    if stated is not None and stated > datetime.now(UTC) + FARTHEST_AHEAD:
+        raise InputError(
+            f"--now is {stated:%Y-%m-%d}, more than {FARTHEST_AHEAD.days // 365} years ahead of "
+            "this machine's clock. A scope's clock never goes back, so nothing was done; give the "
+            "time that was meant.",
+            option="--now",
+            value=value,
+        )
+    return stated
 
 
 def _salt(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
@@ -95,7 +114,7 @@ optional_scope_option = click.option(
     help="Whose memory it is, such as acme/ana, where it is not named otherwise.",
 )  # fmt: skip
 now_option = click.option(
-    "--now", metavar="TIME", callback=_moment,
+    "--now", metavar="TIME", callback=_clock,
     help="The clock, such as 2026-09-21T02:00Z; the machine's unless stated.",
 )  # fmt: skip
 salt_option = click.option(

@@ -164,6 +164,25 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
     ),
     (
         "password",
+        ("mysql", "mariadb"),
+        re.compile(
+            r"(?P<keep>(?<![\w-])(?:mysql|mariadb)(?:dump|admin|-dump|-admin|check|import|show)?\s"
+            r"(?:[^\s-]\S{0,60}\s)?(?:-{1,2}[^\s-]\S{0,60}\s(?:[^\s-]\S{0,60}\s)?){0,8}?"
+            r"(?:-p|--password=)[\"']?)(?!assword)[^\s\"'\[$]{3,200}"
+        ),
+    ),
+    (
+        "password",
+        ("password", "passwd", "passphrase", "passwort"),
+        re.compile(
+            r"(?P<keep>(?<![A-Za-z0-9])(?i:password|passwd|passphrase|passwort)\s{1,3}"
+            r"(?i:is|was|to|ist|war|auf)\s{1,3}[\"'`]?)(?i:(?!sha\d|md5|base\d|argon2|v\d|utf-?8))"
+            r"(?=[^\s\d]{0,40}\d)(?=[^\sA-Za-z]{0,40}[A-Za-z])[A-Za-z0-9!@#$%^&*+/_.~?-]{6,100}?"
+            r"(?=[\"'`.,;:!?)]{0,3}(?:\s|$))"
+        ),
+    ),
+    (
+        "password",
         ("-password", "-passwd", "-token", "-api-key", "-secret"),
         re.compile(
             r"(?P<keep>(?<![\w-])--?(?i:password|passwd|token|api-key|secret)[ =])"
