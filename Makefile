@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEER := .venv-peer
+BESIDE := .venv-recall
 
-.PHONY: demo test check lint types imports words docs package bench bench-peer bench-year soak format clean
+.PHONY: demo test check lint types imports words docs package bench bench-peer bench-recall bench-year soak format clean
 
 demo: $(VENV)/.core
 	$(BIN)/symfonic-memory demo
@@ -42,6 +43,9 @@ bench: $(VENV)/.dev
 bench-peer: $(VENV)/.dev $(PEER)/.ready
 	$(BIN)/python benchmarks/peer.py $(PEER_FLAGS)
 
+bench-recall: $(VENV)/.dev $(BESIDE)/.ready
+	$(BIN)/python benchmarks/recall_beside.py $(FILE)
+
 bench-year: $(VENV)/.dev
 	$(BIN)/python benchmarks/year.py $(YEAR_FLAGS)
 
@@ -49,12 +53,18 @@ soak: $(VENV)/.dev
 	SYMFONIC_HYPOTHESIS=soak $(BIN)/pytest -m soak tests/integration
 	SYMFONIC_HYPOTHESIS=soak $(BIN)/pytest tests/property
 
+$(BESIDE)/.ready:
+	$(PYTHON) -m venv $(BESIDE)
+	$(BESIDE)/bin/pip install --quiet --disable-pip-version-check \
+	  chromadb==1.5.9 mem0ai==2.2.1 langgraph==1.2.24
+	@touch $@
+
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(PEER) build dist .coverage htmlcov .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEER) $(BESIDE) build dist .coverage htmlcov .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
