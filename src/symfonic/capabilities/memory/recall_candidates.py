@@ -92,7 +92,7 @@ def gather(
     if embedded is not None:
         add_vectors(reader, [*found, *summaries], embedded, weights=weights)
     if "episode" in kinds:
-        found = add_context(reader, found, named=named, weights=weights)
+        found = add_context(reader, found, named=named, of_agent=asked.of_agent, weights=weights)
     add_time([*found, *summaries], times, weights=weights)
     _scale(found)
     _scale(summaries)

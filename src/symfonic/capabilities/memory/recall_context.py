@@ -10,12 +10,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.recall_scoring import Candidate, RecallWeights, speaker_names
-from symfonic.capabilities.memory.records import rounded
+from symfonic.capabilities.memory.records import Episode, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symfonic.capabilities.memory.records import Record
+    from symfonic.capabilities.memory.records import Record, Role
     from symfonic.capabilities.memory.store import MemoryReader
 
 Place = tuple[str, str, int]
@@ -32,6 +32,7 @@ def add_context(
     matched: Sequence[Candidate],
     *,
     named: frozenset[str],
+    of_agent: bool,
     weights: RecallWeights,
 ) -> list[Candidate]:
     """Set the lent parts of the candidates; they and the unmatched turns that earn a place.
@@ -39,7 +40,12 @@ def add_context(
     A turn that matched nothing earns one if it follows a question that matched, or, where a whole
     question of three terms or more was asked, if at least two of the four turns around it
     matched. Beside a single match, or for a word or two, it is only what was said next.
+
+    Two people tell one story between them; a user and an agent do not, so there turns lend less
+    and the user's count more. ``of_agent`` questions ask for what the agent said.
     """  # fmt: skip
+    is_chat = {"user", "assistant"} <= {_role(c.record) for c in matched}
+    lending = weights.reply if is_chat else 1.0
     own = {place: c for c in matched if (place := _place(c.record)) is not None}
     given = {place: c.total for place, c in own.items()}
     sessions = _session_scores(given, weights)
@@ -51,11 +57,17 @@ def add_context(
     for candidate in candidates:
         place = _place(candidate.record)
         if place is not None:
-            candidate.parts["neighbours"] = rounded(_lent(place, given, weights))
+            candidate.parts["neighbours"] = rounded(lending * _lent(place, given, weights))
             candidate.parts["session"] = sessions.get(place[:2], 0.0)
         if named.intersection(speaker_names(candidate.record)):
             candidate.parts["speaker"] = rounded(weights.speaker * candidate.total)
+        if is_chat and not of_agent and _role(candidate.record) == "user":
+            candidate.parts["user"] = rounded(weights.user * candidate.total)
     return candidates
+
+
+def _role(record: Record) -> Role | None:
+    return record.content.role if isinstance(record.content, Episode) else None
 
 
 def _place(record: Record) -> Place | None:

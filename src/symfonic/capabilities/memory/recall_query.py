@@ -20,6 +20,7 @@ from symfonic.capabilities.memory.stop_words import (
     NOT_AN_ORDER_BEFORE,
     OPERATORS,
     STOP_WORDS,
+    WORDS_FOR_AGENT,
 )
 from symfonic.capabilities.memory.text_terms import UNSPACED, fold, pairs, parts
 
@@ -65,6 +66,7 @@ class Query:
     ``order`` says that time decides among comparable matches. ``times`` are those it names, and
     ``only_times`` says that it asks for nothing else than what there is of them. ``event`` are the
     positions among the terms of what stands after "before" or "after", as ``side`` says.
+    ``of_agent`` says that it asks what the agent said.
     """
 
     text: str
@@ -75,6 +77,7 @@ class Query:
     only_times: bool = False
     event: frozenset[int] = frozenset()
     side: Side | None = None
+    of_agent: bool = False
 
 
 def query_terms(query: str) -> Query:
@@ -93,6 +96,7 @@ def query_terms(query: str) -> Query:
     kept = _without_time_words(list(terms.values()), order)
     return Query(
         text=query, terms=tuple(kept[:MOST_TERMS]), order=order,
+        of_agent=any(word.lower() in WORDS_FOR_AGENT for word in words),
         truncated=len(query) > MOST_CHARACTERS or len(kept) > MOST_TERMS,
     )  # fmt: skip
 

@@ -56,6 +56,12 @@ class RecallWeights:
     of its question (with the next one 6.6 and 6.2)."""
     second_neighbour: float = 0.25
     """The same for the turns after next."""
+    reply: float = 0.5
+    """Of what neighbours lend, the part that they lend where a user talks with an agent: the turn
+    beside a statement is an answer to it, and no part of what somebody tells."""
+    user: float = 0.3
+    """Share added there to what the user said, unless the question asks what the agent said: what
+    is asked for later is what somebody told, and an agent's turns repeat its words at length."""
     session: float = 0.6
     """Share of a session's best three matches that its turns get: they have one subject
     (1.4 and 1.1)."""

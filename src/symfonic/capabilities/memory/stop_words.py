@@ -95,3 +95,7 @@ WORDS_FOR_ANYTHING: Final = frozenset(
     """.split()
 )
 """Beside a time these ask for whatever there is of it: "what happened yesterday"."""
+WORDS_FOR_AGENT: Final = frozenset(
+    "agent assistant bot chatbot deine du dir tu usted vous you your yours".split()
+)
+"""In a question to an agent these ask what the agent itself said."""
