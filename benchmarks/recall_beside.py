@@ -126,7 +126,7 @@ def ours(conversations: list[dict[str, Any]], *, vectors: bool) -> dict[str, Any
 def scored(conversations: list[dict[str, Any]], result: dict[str, Any]) -> dict[str, Any]:
     """The mean recall@10 with its interval, and the time of a question."""
     shares = [
-        turn_measures(rows, [0] * len(rows), question["gold"])[f"recall@{FIRST}"]
+        turn_measures(rows, [0] * len(rows), frozenset(question["gold"]))[f"recall@{FIRST}"]
         for one in conversations
         for question, rows in zip(one["questions"], result["found"][one["name"]], strict=True)
     ]

@@ -61,16 +61,19 @@ class RecallWeights:
     beside a statement is an answer to it, and no part of what somebody tells."""
     user: float = 0.3
     """Share added there to what the user said, unless the question asks what the agent said: what
-    is asked for later is what somebody told, and an agent's turns repeat its words at length."""
+    is asked for later is what somebody told, and an agent's turns repeat its words at length. These
+    two are not measured: LoCoMo has no agent."""
     session: float = 0.6
     """Share of a session's best three matches that its turns get: they have one subject
     (1.4 and 1.1)."""
     vector: float = 0.25
-    """For the nearest vector, less for the others down to nothing for the usual ones."""
+    """For the nearest vector, less for the others down to nothing for the usual ones. With
+    ``minilm`` recall@10 on LoCoMo's first five conversations is 78.0 without, 80.2 to 80.5 from 0.2
+    to 0.3, 79.1 at 0.5 and 74.2 at 1.2: beyond it vectors outweigh the rare words."""
     nearest: int = 100
-    """Rows asked of the vectors beside those of the index."""
+    """Rows asked of the vectors beside those of the index (50 and 200 differ by 0.1)."""
     usual_rank: int = 200
-    """The candidate by nearness that counts as usual."""
+    """The candidate by nearness that counts as usual (50: 0.5 less)."""
     time: float = 1.0
     """Share added to what is of a time that the question names, less the farther it lies from it:
     a question names a time to be answered from it. On LoCoMo's first five conversations, where one
