@@ -38,7 +38,7 @@ RESULTS = HERE / "RECALL.md"
 PYTHON = HERE.parent / ".venv-recall/bin/python"
 PEERS = ("chroma", "mem0", "langgraph")
 TITLES = {
-    "text": "symfonic-memory, text alone", "vectors": "symfonic-memory with the embedder",
+    "text": "ours, text alone", "vectors": "ours, with the embedder",
     "chroma": "chroma", "mem0": "mem0, raw adding", "langgraph": "LangGraph's store, in memory",
 }  # fmt: skip
 FIRST = 10
