@@ -87,6 +87,33 @@ def test_relative_times_are_seen_from_the_time_of_as_of(store: MemoryStore) -> N
     assert [item.text for item in found.items] == ["We greased the winch."]
 
 
+@pytest.mark.parametrize(
+    ("time", "found"),
+    [
+        ("last 3 days", ["mast"]), ("yesterday", ["mast"]), ("past week", ["mast", "keel"]),
+        ("last Friday", ["keel"]), ("last Wednesday", []), ("in November 2024", ["hull"]),
+        ("before 2025", ["hull"]), ("since 1 November", ["mast", "keel", "rudder"]),
+    ],
+)  # fmt: skip
+def test_words_with_a_time_ask_for_nothing_from_another_one(
+    store: MemoryStore, time: str, found: list[str]
+) -> None:
+    say(store, "Dock: the hull.", datetime(2024, 11, 10, 9, tzinfo=UTC))
+    say(store, "Dock: the rudder.", NOW - 12 * DAY)
+    say(store, "Dock: the keel.", NOW - 5 * DAY)
+    say(store, "Dock: the mast.", NOW - DAY)
+    for query in (f"dock {time}", f"{time} dock"):
+        assert sorted(texts(store, query)) == sorted(f"Dock: the {what}." for what in found)
+
+
+def test_a_time_that_is_not_understood_is_told_and_not_applied(store: MemoryStore) -> None:
+    say(store, "Dock: the hull.", datetime(2024, 11, 10, 9, tzinfo=UTC))
+    answer = ask(store, "dock three moons ago")
+    assert len(answer.items) == 1
+    assert "'three moons ago' was not understood" in answer.notes[0]
+    assert ask(store, "dock three days ago").notes == ()
+
+
 def test_before_and_after_an_event_count_from_when_it_was_told(store: MemoryStore) -> None:
     say(store, "The cook was called Ingo.", NOW - 90 * DAY)
     say(store, "We did the move to the new harbour.", NOW - 60 * DAY)

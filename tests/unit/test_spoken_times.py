@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symfonic.capabilities.memory.spoken_times import spoken_times, without_times
+from symfonic.capabilities.memory.spoken_times import (
+    not_understood,
+    spoken_times,
+    without_times,
+)
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 """A Wednesday."""
@@ -62,6 +66,12 @@ def spans(text: str, now: datetime = NOW) -> list[tuple[str, str]]:
         ("vor zwei Wochen", "2026-11-02", "2026-11-09"),
         ("il y a 3 jours", "2026-11-15", "2026-11-16"),
         ("hace dos meses", "2026-09-01", "2026-10-01"),
+        ("last 3 days", "2026-11-15", "2026-11-19"),
+        ("the past seven days", "2026-11-11", "2026-11-19"),
+        ("last two weeks", "2026-11-04", "2026-11-19"),
+        ("past 2 months", "2026-09-18", "2026-11-19"),
+        ("letzten drei Tage", "2026-11-15", "2026-11-19"),
+        ("the past week", "2026-11-11", "2026-11-19"),
         ("last week", "2026-11-09", "2026-11-16"),
         ("letzte Woche", "2026-11-09", "2026-11-16"),
         ("la semaine dernière", "2026-11-09", "2026-11-16"),
@@ -134,6 +144,27 @@ def test_words_of_a_time_can_be_left_out() -> None:
     text = "What did we sign last Friday, in Ghent?"
     left = without_times(text, spoken_times(text, now=NOW))
     assert left.split() == ["What", "did", "we", "sign", ",", "in", "Ghent?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("greenhouse three moons ago", "three moons ago"),
+        ("the last quarter", "last quarter"),
+        ("last two fortnights", "last two fortnights"),
+        ("greenhouse three days ago", None),
+        ("last week and a while ago", "a while ago"),
+        ("the last screw, long past", None),
+    ],
+)
+def test_words_that_sound_like_a_time_are_told(text: str, words: str | None) -> None:
+    assert not_understood(text, spoken_times(text, now=NOW)) == words
+
+
+def test_months_back_end_with_their_month() -> None:
+    assert spans("last 1 months", datetime(2026, 3, 31, tzinfo=UTC)) == [
+        ("2026-02-28", "2026-04-01")
+    ]
 
 
 @given(

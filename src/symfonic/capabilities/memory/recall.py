@@ -25,7 +25,7 @@ from symfonic.capabilities.memory.recall_scoring import (
     Candidate,
     RecallWeights,
 )
-from symfonic.capabilities.memory.recall_time import timed
+from symfonic.capabilities.memory.recall_time import is_of_the_time, timed
 from symfonic.capabilities.memory.records import (
     EPOCH,
     Episode,
@@ -142,7 +142,8 @@ def recall(
     moment = as_of or now
     candidates = [
         c for c in candidates
-        if span.holds(c.record) and _is_current(c.record, moment, as_of=as_of)
+        if span.holds(c.record) and is_of_the_time(c.record, asked)
+        and _is_current(c.record, moment, as_of=as_of)
     ]  # fmt: skip
     ranked = _ranked(candidates, asked, now, weights)[offset:]
     page = ranked if token_budget is None else pack(ranked, token_budget)
@@ -216,6 +217,11 @@ def _time_key(record: Record, now: datetime, latest: bool) -> tuple[bool, int, i
 
 def _notes(asked: Query, weights: RecallWeights, *, cut: bool) -> list[str]:
     notes: list[str] = []
+    if asked.unclear:
+        notes.append(
+            f"{asked.unclear!r} was not understood as a time and was not applied; name dates, or "
+            "give since and until."
+        )
     if asked.truncated:
         notes.append("The question is long; only its beginning was looked for.")
     if cut:

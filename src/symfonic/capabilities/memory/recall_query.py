@@ -21,6 +21,7 @@ from symfonic.capabilities.memory.stop_words import (
     OPERATORS,
     STOP_WORDS,
     WORDS_FOR_AGENT,
+    WORDS_THAT_ASK,
 )
 from symfonic.capabilities.memory.text_terms import UNSPACED, fold, pairs, parts
 
@@ -66,7 +67,8 @@ class Query:
     ``order`` says that time decides among comparable matches. ``times`` are those it names, and
     ``only_times`` says that it asks for nothing else than what there is of them. ``event`` are the
     positions among the terms of what stands after "before" or "after", as ``side`` says.
-    ``of_agent`` says that it asks what the agent said.
+    ``of_agent`` says that it asks what the agent said, ``is_asked`` that it is a question and no
+    list of words, and ``unclear`` are words in it that sound like a time and were not understood.
     """
 
     text: str
@@ -78,6 +80,8 @@ class Query:
     event: frozenset[int] = frozenset()
     side: Side | None = None
     of_agent: bool = False
+    is_asked: bool = False
+    unclear: str | None = None
 
 
 def query_terms(query: str) -> Query:
@@ -96,6 +100,7 @@ def query_terms(query: str) -> Query:
     kept = _without_time_words(list(terms.values()), order)
     return Query(
         text=query, terms=tuple(kept[:MOST_TERMS]), order=order,
+        is_asked=_is_asked(text, words),
         of_agent=any(word.lower() in WORDS_FOR_AGENT for word in words),
         truncated=len(query) > MOST_CHARACTERS or len(kept) > MOST_TERMS,
     )  # fmt: skip
@@ -140,6 +145,13 @@ def _chunks(text: str) -> list[str]:
             else:
                 found.append(trimmed)
     return found
+
+
+def _is_asked(text: str, words: list[str]) -> bool:
+    """Whether this is a sentence that asks or tells, by its mark or its first words."""
+    return text.rstrip().endswith(("?", "？")) or any(
+        word.lower() in WORDS_THAT_ASK for word in words[:3]
+    )
 
 
 def _stops_of(words: list[str]) -> frozenset[str]:

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.recall_query import MOST_CHARACTERS, query_terms
 from symfonic.capabilities.memory.records import EPOCH, Fact, rounded
-from symfonic.capabilities.memory.spoken_times import SpokenTime, spoken_times, without_times
+from symfonic.capabilities.memory.spoken_times import (
+    SpokenTime,
+    not_understood,
+    spoken_times,
+    without_times,
+)
 from symfonic.capabilities.memory.stop_words import WORDS_FOR_ANYTHING
 from symfonic.capabilities.memory.text_terms import fold
 
@@ -41,7 +46,9 @@ def timed(query: Query, *, now: datetime) -> Query:
     if times:
         rest = query_terms(without_times(query.text, times)).terms
         only = all(term.text in WORDS_FOR_ANYTHING for term in rest)
-        return replace(query, times=times, only_times=only)
+        unclear = not_understood(query.text, times)
+        return replace(query, times=times, only_times=only, unclear=unclear)
+    query = replace(query, unclear=not_understood(query.text, ()))
     found = _EVENT.search(fold(query.text[:MOST_CHARACTERS]))
     if found is None:
         return query
@@ -81,6 +88,17 @@ def add_time(
     for candidate in candidates if times else ():
         near = max(closeness(candidate.record, time) for time in times)
         candidate.parts["time"] = rounded(weights.time * near * candidate.total)
+
+
+def is_of_the_time(record: Record, asked: Query) -> bool:
+    """Whether a record may answer: words with a time ("greenhouse last week") ask for nothing else.
+
+    In a question the time is a part of what is known ("What did we plant last week?"), and is
+    often told of later; there it lifts and does not decide.
+    """
+    if asked.is_asked or not asked.times:
+        return True
+    return any(closeness(record, time) >= 1.0 for time in asked.times)
 
 
 def closeness(record: Record, time: SpokenTime) -> float:

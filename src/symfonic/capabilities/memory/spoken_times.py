@@ -64,6 +64,20 @@ def spoken_times(text: str, *, now: datetime) -> tuple[SpokenTime, ...]:
     return tuple(_opened(folded, time) for time in found)
 
 
+_NEARLY: Final = re.compile(
+    r"(?<!\w)(?:(?:\w+\s+){1,2}ago|(?:last|past|previous)\s+(?:\w+\s+)?"
+    r"(?:days?|weeks?|months?|years?|quarters?|fortnights?|moons?|decades?|semesters?))(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def not_understood(text: str, times: Sequence[SpokenTime]) -> str | None:
+    """Words that sound like a time and are none of ``times``; ``None`` where there are none."""
+    for hit in _NEARLY.finditer(without_times(text[:MOST_CHARACTERS], times)):
+        return " ".join(hit[0].split())
+    return None
+
+
 def without_times(text: str, times: Iterable[SpokenTime]) -> str:
     """The folded ``text`` with the words of these times blanked out."""
     folded = fold(text)
@@ -164,8 +178,27 @@ def _ago(hit: re.Match[str], now: datetime) -> list[Span]:
     return [_around(_unit(unit, -number, now), unit, wide=words in _VAGUE)]
 
 
+def _last_units(hit: re.Match[str], now: datetime) -> list[Span]:
+    """The last so many days, weeks, months or years, up to the end of today."""
+    words = re.sub(r"\s+", " ", hit["number"].lower())
+    return _until_today(UNITS[hit["unit"].lower()], _number(words), now)
+
+
+def _until_today(unit: str, number: int, now: datetime) -> list[Span]:
+    today = _midnight(now)
+    if number > _LONGEST[unit]:
+        return []
+    if unit in {"month", "year"}:
+        start = _shifted(today, -number * (12 if unit == "year" else 1))
+    else:
+        start = today - number * (_DAY if unit == "day" else _WEEK)
+    return [(start, today + _DAY)]
+
+
 def _which_unit(hit: re.Match[str], now: datetime) -> list[Span]:
     word = hit["which"].lower()
+    if word == "past":  # the past week is the seven days before now, last week ended on Sunday
+        return _until_today(UNITS[hit["unit"].lower()], 1, now)
     back, on = word in PREVIOUS | PREVIOUS_AFTER, word in FOLLOWING | FOLLOWING_AFTER
     return [_unit(UNITS[hit["unit"].lower()], on - back, now)]
 
@@ -205,6 +238,10 @@ _READERS: Final[tuple[tuple[str, Callable[[re.Match[str], datetime], list[Span]]
     ),
     (rf"(?P<core>(?:{_WHICH}\s+)?(?P<season>{_any(SEASONS)}){_OF_YEAR}?)", _season),
     (rf"(?P<core>{_any(DAYS)})", _day_word),
+    (
+        rf"(?P<core>{_any(PREVIOUS | PREVIOUS_AFTER)}\s+{_NUMBER}\s+{_UNIT})",
+        _last_units,
+    ),
     (rf"(?P<core>{_NUMBER}\s+{_UNIT}\s+ago)", _ago),
     (rf"(?P<core>(?:vor|il\s+y\s+a|hace)\s+{_NUMBER}\s+{_UNIT})", _ago),
     (rf"(?P<core>{_WHICH}\s+{_UNIT})", _which_unit),
@@ -347,6 +384,12 @@ def _month(year: int, month: int) -> list[Span]:
 
 def _start_of_month(year: int, month: int) -> datetime:
     return datetime(year, month, 1, tzinfo=UTC)
+
+
+def _shifted(day: datetime, months: int) -> datetime:
+    """The same day so many months on, or the last one of that month."""
+    first = _add_months(day.replace(day=1), months)
+    return min(first + (day.day - 1) * _DAY, _add_months(first, 1) - _DAY)
 
 
 def _add_months(moment: datetime, count: int) -> datetime:

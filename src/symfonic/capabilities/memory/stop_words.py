@@ -99,3 +99,13 @@ WORDS_FOR_AGENT: Final = frozenset(
     "agent assistant bot chatbot deine du dir tu usted vous you your yours".split()
 )
 """In a question to an agent these ask what the agent itself said."""
+WORDS_THAT_ASK: Final = frozenset(
+    """
+    are can could did do does had has have how is may might should tell was were what what's when
+    where which who whom whose why will would
+    hat haben ist kann wann war waren warum was welche welcher welches wer wie wo
+    combien comment est-ce ou pourquoi quand que quel quelle qui
+    cual cuando cuantos como donde por quien
+    """.split()
+)
+"""Among the first words these make a question of it."""
