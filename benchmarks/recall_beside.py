@@ -75,8 +75,9 @@ def prepared(file: Path) -> list[dict[str, Any]]:
 
 
 def _vectors(model: MiniLM, texts: list[str]) -> list[list[float]]:
-    rows = packed(model.embed_documents(texts), model, texts)
-    return [list(struct.unpack(f"<{model.dimensions}f", row)) for row in rows]
+    rows, refused = packed(model.embed_documents(texts), model, texts)
+    assert not refused
+    return [list(struct.unpack(f"<{model.dimensions}f", row or b"")) for row in rows]
 
 
 class Given:

@@ -73,7 +73,8 @@ def test_it_makes_no_difference_who_came_first(
 
 def near(memory: Memory, query: str) -> Recall:
     """The answer by words and vectors."""
-    (row,) = packed(MEANS.embed_queries([query]), MEANS, ["the question"])
+    (row,), _ = packed(MEANS.embed_queries([query]), MEANS, ["the question"])
+    assert row is not None
     embedded = EmbeddedQuery(vector=row, identity=identity_of(MEANS))
     with memory.store.snapshot(OWN) as reader:
         return recall(

@@ -96,19 +96,48 @@ class Breaks(HashedWords):
         return found
 
 
-def test_a_batch_that_is_refused_loses_nothing_and_is_gone_on_with(
+def test_a_vector_that_is_refused_costs_only_its_own_record(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "BATCH", 2)
     memory.ingest(rows(3), scope=ME)
     breaks = Breaks()
-    with pytest.raises(CollaboratorError, match="zeros for"):
+    with pytest.raises(CollaboratorError, match=r"all zeros.*found by text") as caught:
         memory.embed(ME, embedder=breaks)
+    named: Any = caught.value.facts["records"]
+    (refused,) = named
+    assert memory.records([refused], scope=ME)[refused].text == "Rent is paid on day 1."
     assert memory.vectors(ME) == {
-        "embedder": "hashed-words@1 (64 dimensions)", "vectors": 2, "waiting": 4,
+        "embedder": "hashed-words@1 (64 dimensions)", "vectors": 5, "waiting": 1,
     }  # fmt: skip
+    assert memory.recall("day 1", scope=ME).items[0].id == refused
     breaks.broken = False
-    assert memory.embed(ME, embedder=breaks) == 4
+    assert memory.embed(ME, embedder=breaks) == 1
+
+
+class Down(HashedWords):
+    """Answers nothing."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        raise CollaboratorError("The server is down.", collaborator=self.name)
+
+
+class Empty(HashedWords):
+    """Gives zeros for every question."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        return [[0.0] * self.dimensions for _ in texts]
+
+
+@pytest.mark.parametrize(("embedder", "why"), [(Down(), "server is down"), (Empty(), "zeros")])
+def test_recall_goes_by_text_and_says_so_where_the_question_cannot_be_embedded(
+    embedder: HashedWords, why: str
+) -> None:
+    with Memory.open(":memory:", clock=lambda: NOW, salt=SALT, embedder=embedder) as memory:
+        memory.ingest(rows(), scope=ME)
+        answer = memory.recall("the cat", scope=ME)
+        assert answer.items[0].text == "My cat is called Miso 0."
+        assert why in answer.notes[0]
 
 
 def test_who_said_it_is_embedded_with_it(memory: Memory) -> None:

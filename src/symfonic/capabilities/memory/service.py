@@ -223,13 +223,15 @@ class Memory(
         unknown = sorted(set(kinds or ()) - set(KINDS))
         if unknown:
             raise InputError(f"{unknown[0]!r} is no kind of record; there are {', '.join(KINDS)}.")
-        embedded = self._embedded(query)
+        embedded, note = self._embedded(query)
         with self.store.snapshot(where, may_be_new=True) as reader:
             answer = recall(
                 reader, query, now=moment, limit=limit, token_budget=token_budget, kinds=kinds,
                 offset=offset, as_of=stated(as_of), since=stated(since), until=stated(until),
                 explain=explain, embedded=embedded,
             )  # fmt: skip
+            if note is not None:
+                answer = replace(answer, notes=(*answer.notes, note))
             if not reader.visible_salts():
                 note = f"The scope {where} holds nothing yet."
                 answer = replace(answer, notes=(*answer.notes, note))

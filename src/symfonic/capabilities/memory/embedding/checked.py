@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,36 +15,44 @@ if TYPE_CHECKING:
     from symfonic.capabilities.memory.embedding.protocol import Embedder
 
 
-def packed(vectors: object, embedder: Embedder, names: Sequence[str]) -> list[bytes]:
+def packed(
+    vectors: object, embedder: Embedder, names: Sequence[str]
+) -> tuple[list[bytes | None], dict[str, str]]:
     """Each row as the bytes that are stored: unit length, 32-bit floats, least byte first.
 
-    ``names`` say what the rows belong to. Raises ``CollaboratorError`` for another number of rows,
-    and for a row that is not finite, all zeros or of another length, with its name.
+    ``names`` say what the rows belong to. A row that is not finite, all zeros, of another length or
+    not of numbers is ``None``, and the second value says why, by its name. Raises
+    ``CollaboratorError`` for another number of rows than there are names.
     """
-    try:
-        rows = np.asarray(vectors, dtype=np.float64)
-    except (TypeError, ValueError) as cause:
-        raise _refused(embedder, "vectors of different lengths, or what are no numbers") from cause
-    if rows.ndim != 2 or len(rows) != len(names):
-        raise _refused(embedder, f"an array of shape {rows.shape} for {len(names)} texts")
-    if rows.shape[1] != embedder.dimensions:
-        raise _refused(
-            embedder, f"vectors of {rows.shape[1]} numbers and states {embedder.dimensions}"
+    rows = list(vectors) if isinstance(vectors, Iterable) else [vectors]
+    if len(rows) != len(names):
+        raise CollaboratorError(
+            f"The embedder {embedder.name} gave {len(rows)} vectors for {len(names)} texts. "
+            "Nothing of this batch was stored; mend it or take another one.",
+            collaborator=embedder.name,
         )
+    found: list[bytes | None] = []
+    refused: dict[str, str] = {}
     for name, row in zip(names, rows, strict=True):
-        if not np.isfinite(row).all():
-            raise _refused(embedder, f"a vector that is not finite for {name}")
-        if not row.any():
-            raise _refused(embedder, f"a vector of zeros for {name}")
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    scaled = rows / largest  # squares of very large or small numbers would leave the range
-    unit = scaled / np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
-    return [row.tobytes() for row in unit.astype("<f4")]
+        made = _unit(row, embedder.dimensions)
+        if isinstance(made, str):
+            refused[name] = made
+        found.append(None if isinstance(made, str) else made)
+    return found, refused
 
 
-def _refused(embedder: Embedder, what: str) -> CollaboratorError:
-    return CollaboratorError(
-        f"The embedder {embedder.name} gave {what}. Nothing of this batch was stored; mend it or "
-        "take another one.",
-        collaborator=embedder.name,
-    )
+def _unit(given: object, dimensions: int) -> bytes | str:
+    """A vector of unit length as it is stored, or what is wrong with it."""
+    try:
+        row = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return "its vector is not made of numbers"
+    if row.ndim != 1 or len(row) != dimensions:
+        return f"its vector has the shape {row.shape} and not {dimensions} numbers"
+    if not np.isfinite(row).all():
+        return "its vector is not finite"
+    if not row.any():
+        return "its vector is all zeros"
+    scaled = row / np.abs(row).max()  # squares of very large or small numbers leave the range
+    stored: bytes = (scaled / np.sqrt((scaled * scaled).sum())).astype("<f4").tobytes()
+    return stored

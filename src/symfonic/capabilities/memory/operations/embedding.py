@@ -6,18 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from symfonic.capabilities.memory.embedding.protocol import identity_of
-from symfonic.capabilities.memory.errors import InputError
+from symfonic.capabilities.memory.errors import CollaboratorError, InputError
 from symfonic.capabilities.memory.operations.core import Operations
 from symfonic.capabilities.memory.packing import shown_text
 from symfonic.capabilities.memory.recall_vectors import EmbeddedQuery
 from symfonic.capabilities.memory.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symfonic.capabilities.memory.embedding.protocol import Embedder
     from symfonic.capabilities.memory.records import Record
 
+_MOST_NAMED = 5
 BATCH = 64
 """Records whose vectors are kept in one transaction: what a kill costs at most."""
 
@@ -40,8 +41,9 @@ class EmbeddingOperations(Operations):
         is left alone unless ``again`` says to drop them; until all are made anew, recall goes by
         text where a vector is missing. ``progress`` is told how many are done, and of how many.
 
-        Raises ``InputError`` where there is no embedder or another one's vectors stand there, and
-        ``CollaboratorError`` for vectors that must not be stored.
+        A vector that must not be stored (not finite, all zeros, of another length) is left out; its
+        record is found by text. Raises ``CollaboratorError`` for these at the end, once all others
+        are stored, and ``InputError`` where there is no embedder or another one's vectors are.
         """
         using = embedder or self.embedder
         if using is None:
@@ -64,23 +66,28 @@ class EmbeddingOperations(Operations):
         with self.store.snapshot(where) as reader:
             _, total = reader.vector_counts()
         done = 0
-        while True:
-            with self.store.snapshot(where) as reader:
-                records = reader.unembedded(limit=BATCH)
-            if not records:
-                return done
-            vectors = _packed(
-                using.embed_documents([embedded_text(record) for record in records]),
-                using,
-                [record.id for record in records],
-            )
+        refused: dict[str, str] = {}
+        while records := self._next_unembedded(where, refused):
+            ids = [record.id for record in records]
+            texts = [embedded_text(record) for record in records]
+            vectors, wrong = _packed(using.embed_documents(texts), using, ids)
+            refused |= wrong
             rows = [
                 (record.id, record.version, vector)
                 for record, vector in zip(records, vectors, strict=True)
+                if vector is not None
             ]
             done += self.store.add_vectors(where, identity, rows)
             if progress is not None:
                 progress(done, max(done, total))
+        if refused:
+            raise _without_vectors(where, using, refused)
+        return done
+
+    def _next_unembedded(self, scope: Scope, refused: Mapping[str, str]) -> list[Record]:
+        with self.store.snapshot(scope) as reader:
+            records = reader.unembedded(limit=BATCH + len(refused))
+        return [record for record in records if record.id not in refused][:BATCH]
 
     def vectors(self, scope: str) -> dict[str, Any]:
         """Whose vectors a scope has (``embedder``), how many, and how many are ``waiting``."""
@@ -88,13 +95,22 @@ class EmbeddingOperations(Operations):
             there, (done, waiting) = reader.embedder(), reader.vector_counts()
         return {"embedder": str(there) if there else None, "vectors": done, "waiting": waiting}
 
-    def _embedded(self, query: str) -> EmbeddedQuery | None:
-        """The question's vector, where there is an embedder and something is asked."""
+    def _embedded(self, query: str) -> tuple[EmbeddedQuery | None, str | None]:
+        """The question's vector, where there is an embedder and something is asked.
+
+        Where the embedder fails, a note that says so: text is recalled by all the same.
+        """
         using = self.embedder
         if using is None or not query.strip():
-            return None
-        (vector,) = _packed(using.embed_queries([query]), using, ["the question"])
-        return EmbeddedQuery(vector=vector, identity=identity_of(using))
+            return None, None
+        try:
+            (vector,), refused = _packed(using.embed_queries([query]), using, ["the question"])
+        except CollaboratorError as error:
+            return None, f"Recalled by text alone: {error}"
+        if vector is None:
+            why = refused["the question"]
+            return None, f"Recalled by text alone: the question was not embedded, {why}."
+        return EmbeddedQuery(vector=vector, identity=identity_of(using)), None
 
     def _embed_new(self, scope: Scope) -> None:
         """What is new in a scope of this memory's embedder; nothing without one."""
@@ -102,11 +118,27 @@ class EmbeddingOperations(Operations):
             self.embed(scope.path, embedder=self.embedder)
 
 
-def _packed(vectors: object, using: Embedder, names: Sequence[str]) -> list[bytes]:
-    """Checked, as bytes; numpy is loaded with the first."""
+def _packed(
+    vectors: object, using: Embedder, names: Sequence[str]
+) -> tuple[list[bytes | None], dict[str, str]]:
+    """Checked, as bytes, and what was refused; numpy is loaded with the first."""
     checked = import_module("symfonic.capabilities.memory.embedding.checked")
-    found: list[bytes] = checked.packed(vectors, using, names)
+    found: tuple[list[bytes | None], dict[str, str]] = checked.packed(vectors, using, names)
     return found
+
+
+def _without_vectors(
+    scope: Scope, using: Embedder, refused: Mapping[str, str]
+) -> CollaboratorError:
+    named = "; ".join(f"{i}: {why}" for i, why in sorted(refused.items())[:_MOST_NAMED])
+    rest = len(refused) - _MOST_NAMED
+    more = f"; and {rest} more" if rest > 0 else ""
+    return CollaboratorError(
+        f"The embedder {using.name} gave no vector that can be stored for {len(refused)} of the "
+        f"records of {scope} ({named}{more}). All others have theirs, and these are found by text.",
+        collaborator=using.name,
+        records=sorted(refused),
+    )
 
 
 def embedded_text(record: Record) -> str:
