@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from symfonic.capabilities.memory.calendar_words import (
@@ -252,10 +253,6 @@ _READERS: Final[tuple[tuple[str, Callable[[re.Match[str], datetime], list[Span]]
     (rf"(?P<core>(?:{_WHICH}\s+)?(?P<weekday>{_any(WEEKDAYS)}))", _weekday),
     (rf"(?:{_LEAD}|{_LOOSE_LEAD})\s+(?:the\s+year\s+)?(?P<core>(?P<year>(?:19|20)\d\d))", _year),
 )
-_COMPILED: Final = tuple(
-    (re.compile(rf"(?<![\w.-]){pattern}(?![\w-])", re.IGNORECASE), reading)
-    for pattern, reading in _READERS
-)
 _BETWEEN: Final = re.compile(
     r"\s*(?:and|to|until|till|through|und|bis|et|y|al?|-|–)\s*", re.IGNORECASE
 )
@@ -269,10 +266,19 @@ _SIDE: Final = re.compile(
 )
 
 
+@cache
+def _compiled() -> tuple[tuple[re.Pattern[str], Callable[..., list[Span]]], ...]:
+    """The patterns, made when the first text is read: a command that recalls nothing needs none."""
+    return tuple(
+        (re.compile(rf"(?<![\w.-]){pattern}(?![\w-])", re.IGNORECASE), reading)
+        for pattern, reading in _READERS
+    )
+
+
 def _atoms(text: str, now: datetime) -> list[SpokenTime]:
     """The expressions, first come first read; of two that overlap the earlier reading stands."""
     found: list[SpokenTime] = []
-    for pattern, reading in _COMPILED:
+    for pattern, reading in _compiled():
         for hit in pattern.finditer(text):
             begin, stop = hit.span("core")
             if any(begin < other.stop and other.begin < stop for other in found):
