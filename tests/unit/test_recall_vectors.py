@@ -58,6 +58,12 @@ def test_a_row_of_the_questions_own_words_comes_first(memory: Memory) -> None:
     assert found[0].parts["text"] > found[0].parts["vector"]
 
 
+def test_what_is_no_nearer_than_usual_and_shares_no_word_is_not_returned(memory: Memory) -> None:
+    found = ask(memory, "cat").items
+    assert 1 < len(found) < len(TEXTS)
+    assert all(item.score > 0 for item in found)
+
+
 def test_parts_still_add_up_to_the_score(memory: Memory) -> None:
     for query in ("cat", "feline on the sofa", "rent and vet"):
         for item in ask(memory, query).items:

@@ -77,20 +77,16 @@ def gather(
         )  # fmt: skip
     matcher = Matcher(asked.terms)
     by_id = {hit.record.id: hit.record for hit in [*hits, *near]}
-    nearby = {hit.record.id for hit in near}
-    found = [Candidate(record=record, match=matcher.match(record)) for record in by_id.values()]
-    matched = [
-        c for c in found
-        if (c.match is not None and c.match.found) or c.record.id in nearby
-    ]  # fmt: skip
+    proposed = [Candidate(record=record, match=matcher.match(record)) for record in by_id.values()]
+    if embedded is not None:
+        add_vectors(reader, proposed, embedded, weights=weights)
+    matched = [c for c in proposed if (c.match is not None and c.match.found) or c.parts]
     found = [c for c in matched if c.record.kind != "summary"]
     summaries = [c for c in matched if c.record.kind == "summary"]
     told = reader.told_count()
     named = score_text(found, asked, stored=told, weights=weights)
     score_text(summaries, asked, stored=told, weights=weights)
     times = times_meant(asked, found)
-    if embedded is not None:
-        add_vectors(reader, [*found, *summaries], embedded, weights=weights)
     if "episode" in kinds:
         found = add_context(reader, found, named=named, of_agent=asked.of_agent, weights=weights)
     add_time([*found, *summaries], times, weights=weights)

@@ -34,7 +34,7 @@ def add_vectors(
     *,
     weights: RecallWeights,
 ) -> None:
-    """Set the ``vector`` part of the candidates that have one."""
+    """Set the ``vector`` part of the candidates that are nearer than usual."""
     near = reader.similarities(
         embedded.vector, embedded.identity, [c.record.id for c in candidates]
     )
@@ -45,9 +45,8 @@ def add_vectors(
     room = max(best - usual, LEAST_ROOM)
     for candidate in candidates:
         similarity = near.get(candidate.record.id)
-        if similarity is not None:
-            share = max(0.0, (similarity - usual) / room)
-            candidate.parts["vector"] = rounded(weights.vector * share)
+        if similarity is not None and similarity > usual:
+            candidate.parts["vector"] = rounded(weights.vector * (similarity - usual) / room)
 
 
 LEAST_ROOM: Final = 0.05
