@@ -77,6 +77,13 @@ def test_a_question_without_a_word_to_look_for_is_asked_by_its_vector(memory: Me
     assert ask(memory, "What is it?").items == ()
 
 
+@pytest.mark.parametrize("query", ["???", "--", "'\"*()^:", "\x00", "\ud800", " ", "🙂"])
+def test_marks_alone_ask_for_nothing(memory: Memory, query: str) -> None:
+    answer = ask(memory, query)
+    assert answer.items == ()
+    assert answer.notes == ("The question has no word to look for.",)
+
+
 def test_without_vectors_the_answer_is_that_of_the_text(memory: Memory) -> None:
     other = EmbedderIdentity(name="other", version="1", dimensions=2)
     memory.store.set_embedder(Scope(ME), other)

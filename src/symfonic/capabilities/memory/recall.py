@@ -19,7 +19,7 @@ from symfonic.capabilities.memory.recall_placing import (
     stands_apart,
     with_procedure,
 )
-from symfonic.capabilities.memory.recall_query import query_terms
+from symfonic.capabilities.memory.recall_query import has_words, query_terms
 from symfonic.capabilities.memory.recall_scoring import (
     DEFAULT_WEIGHTS,
     Candidate,
@@ -134,7 +134,7 @@ def recall(
     if since is not None and until is not None and since >= until:
         raise InputError(f"since {since.isoformat()} is not before until {until.isoformat()}.")
     asked = timed(query_terms(query), now=as_of or now)
-    if not asked.terms and not asked.times and embedded is None:
+    if not asked.terms and not asked.times and (embedded is None or not has_words(query)):
         return Recall(notes=("The question has no word to look for.",))
     wanted = RECALLED_KINDS if kinds is None else tuple(dict.fromkeys(kinds))
     span = Span(since=since, until=until)

@@ -106,6 +106,11 @@ def query_terms(query: str) -> Query:
     )  # fmt: skip
 
 
+def has_words(query: str) -> bool:
+    """Whether anything of a question is a letter or a digit."""
+    return _TOKEN.search(query[:MOST_CHARACTERS]) is not None
+
+
 def expressions(query: Query) -> list[str]:
     """For each term, the full-text expression that matches any form of it.
 
